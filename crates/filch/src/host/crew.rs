@@ -1,6 +1,6 @@
 //! Crews: the workers of a pool whose kind is chosen at run time, on the host's own threads.
 //!
-//! Invariant: one thread takes a seat, and is the worker from then on.
+//! Invariant: there is one seat for each worker.
 
 use std::fmt;
 use std::io;
@@ -9,16 +9,14 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use crossbeam_queue::SegQueue;
 use filch_memory::{Atomic, Memory, Native, Ordering};
 
-#[cfg(doc)]
-use super::{Countdown, run_one};
+use super::seat::Seat;
 use crate::builder::{BuildError, Builder};
 use crate::core::Core;
 use crate::ending::Mortal;
 use crate::enter::IsSend;
 use crate::here::Here;
-use crate::home::current_home;
 use crate::kept::keep;
-use crate::late::{self, Inherited, Late};
+use crate::late::{self, Late};
 use crate::pool::Pool;
 use crate::processors::Deal;
 use crate::registry::Common;
@@ -28,7 +26,6 @@ use crate::spawn::Spawned;
 use crate::start::{Running, lets_lie, wait_until};
 use crate::stats::Stats;
 use crate::thread::Thread;
-use crate::unwind::abort_on_panic;
 use crate::wait::{self, Begins};
 
 impl<P: Pool> Builder<P> {
@@ -68,7 +65,7 @@ pub struct Crew {
 }
 
 /// The operations that depend on the kind of pool.
-trait Workers: Send + Sync {
+pub(super) trait Workers: Send + Sync {
     fn stats(&self) -> Stats;
 
     fn common(&self) -> &Common;
@@ -144,7 +141,7 @@ impl Crew {
 
     /// Returns the seat of a worker that no thread has.
     fn seat(&self, index: usize) -> Option<Seat> {
-        seat(&self.workers, index)
+        Seat::take(&self.workers, index)
     }
 
     /// Lets the workers begin asleep, and the threads for most of them start when they are first needed: whoever needs a worker calls
@@ -188,7 +185,7 @@ impl Crew {
             let workers = Arc::downgrade(&self.workers);
             self.common.come_late(Late::new(first, seats.len(), move |worker, begins, inherited| {
                 let workers = workers.upgrade().expect("whoever wakes a worker keeps it");
-                let mut seat = seat(&workers, worker).ok_or_else(|| io::Error::other("its seat is taken"))?;
+                let mut seat = Seat::take(&workers, worker).ok_or_else(|| io::Error::other("its seat is taken"))?;
                 (seat.begins, seat.comes_late, seat.inherited) = (begins, true, Some(inherited));
                 start(seat)
             }));
@@ -366,105 +363,6 @@ impl Threads {
     /// Adds the thread of the next worker.
     pub fn keep(&self, thread: Thread) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).threads.push(thread);
-    }
-}
-
-/// The place of one worker, for one thread to take.
-#[must_use = "without threads in its seats, a pool runs nothing"]
-pub struct Seat {
-    index: usize,
-    workers: Arc<dyn Workers>,
-    begins: Begins,
-    /// Whether its thread [starts late](Crew::come_late).
-    comes_late: bool,
-    inherited: Option<Arc<Inherited>>,
-}
-
-/// Returns the seat of a worker that no thread has.
-fn seat(workers: &Arc<dyn Workers>, index: usize) -> Option<Seat> {
-    // Acquire: pairs with the store in the drop of its former seat, after whose thread this one is the worker.
-    let is_taken = workers.is_taken(index).swap(true, Ordering::Acquire);
-    (!is_taken).then(|| Seat {
-        index,
-        workers: Arc::clone(workers),
-        begins: Begins::Awake,
-        comes_late: false,
-        inherited: None,
-    })
-}
-
-impl fmt::Debug for Seat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Seat").field("index", &self.index).finish_non_exhaustive()
-    }
-}
-
-impl Drop for Seat {
-    fn drop(&mut self) {
-        // Release: see `Crew::seat`.
-        self.workers.is_taken(self.index).store(false, Ordering::Release);
-    }
-}
-
-impl Seat {
-    /// Gives the current thread what it would have from the thread that made the crew, if another one has started it: see
-    /// [`Crew::come_late`]. [`Seat::run`] does that, too; call this before to change it.
-    pub fn inherit(&mut self) {
-        if let Some(inherited) = self.inherited.take() {
-            inherited.adopt();
-        }
-    }
-
-    /// Returns the worker's number.
-    pub fn index(&self) -> usize {
-        self.index
-    }
-
-    /// Makes the current thread the worker until the last lease is dropped, and then runs the remaining jobs. The
-    /// worker calls `start` before and `exit` after, and runs what they spawn. `stack_size` is the size of the thread's
-    /// stack, or a lower bound; 0 if unknown. It matters only where the system does not tell.
-    ///
-    /// # Panics
-    /// If the thread is a worker already. A panic in `start` or `exit` ends the process.
-    pub fn run(mut self, stack_size: usize, start: impl FnOnce(), exit: impl FnOnce()) {
-        assert!(current_home().is_none(), "this thread is already a worker");
-        self.inherit();
-        if self.comes_late {
-            self.workers.common().has_come_late();
-        }
-        let (mut start, mut exit) = (Some(start), Some(exit));
-        abort_on_panic("a worker's thread panicked", || {
-            self.workers.run(
-                self.index,
-                stack_size,
-                self.begins,
-                &mut || {
-                    if let Some(start) = start.take() {
-                        start();
-                    }
-                },
-                &mut || {
-                    if let Some(exit) = exit.take() {
-                        exit();
-                    }
-                },
-            );
-        });
-    }
-
-    /// Makes the current thread the worker for the rest of the thread's life. It works only while it waits (in a join,
-    /// for a [`Countdown`] or for another pool) and when it calls [`run_one`]. The workers' memory is never freed.
-    ///
-    /// # Errors
-    /// The seat, if the thread is a worker already.
-    pub fn occupy(self, stack_size: usize) -> Result<(), Self> {
-        if current_home().is_some() {
-            return Err(self);
-        }
-        Arc::clone(&self.workers).occupy(self.index, stack_size);
-        // It stays taken.
-        std::mem::forget(self);
-        Ok(())
     }
 }
 

@@ -51,6 +51,7 @@
 //! before the job's borrows end.
 
 mod crew;
+mod seat;
 
 use std::marker::PhantomData;
 use std::path::Path;
@@ -65,7 +66,8 @@ use crate::latch::{self, Latch, Waiter};
 use crate::pool::Pool;
 use crate::processors::{self, Allowed};
 
-pub use self::crew::{Crew, Fifo, Lease, Seat, Threads, WeakLease};
+pub use self::crew::{Crew, Fifo, Lease, Threads, WeakLease};
+pub use self::seat::Seat;
 pub use crate::environment::variable;
 pub use crate::kept::keep;
 pub use crate::process::PerProcess;

@@ -1,0 +1,110 @@
+//! The seats of a crew.
+//!
+//! Invariant: one thread takes a seat, and is the worker from then on.
+
+use std::fmt;
+use std::sync::Arc;
+
+use filch_memory::Ordering;
+
+use super::crew::Workers;
+#[cfg(doc)]
+use super::{Countdown, Crew, run_one};
+use crate::home::current_home;
+use crate::late::Inherited;
+use crate::unwind::abort_on_panic;
+use crate::wait::Begins;
+
+/// The place of one worker, for one thread to take.
+#[must_use = "without threads in its seats, a pool runs nothing"]
+pub struct Seat {
+    pub(super) index: usize,
+    pub(super) workers: Arc<dyn Workers>,
+    pub(super) begins: Begins,
+    /// Whether its thread [starts late](Crew::come_late).
+    pub(super) comes_late: bool,
+    pub(super) inherited: Option<Arc<Inherited>>,
+}
+
+impl fmt::Debug for Seat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Seat").field("index", &self.index).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        // Release: see `Seat::take`.
+        self.workers.is_taken(self.index).store(false, Ordering::Release);
+    }
+}
+
+impl Seat {
+    /// Returns the seat of a worker that no thread has.
+    pub(super) fn take(workers: &Arc<dyn Workers>, index: usize) -> Option<Self> {
+        // Acquire: pairs with the store in the drop of its former seat, after whose thread this one is the worker.
+        let is_taken = workers.is_taken(index).swap(true, Ordering::Acquire);
+        let workers = Arc::clone(workers);
+        (!is_taken).then(|| Self { index, workers, begins: Begins::Awake, comes_late: false, inherited: None })
+    }
+
+    /// Gives the current thread what it would have from the thread that made the crew, if another one has started it: see
+    /// [`Crew::come_late`]. [`Seat::run`] does that, too; call this before to change it.
+    pub fn inherit(&mut self) {
+        if let Some(inherited) = self.inherited.take() {
+            inherited.adopt();
+        }
+    }
+
+    /// Returns the worker's number.
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// Makes the current thread the worker until the last lease is dropped, and then runs the remaining jobs. The
+    /// worker calls `start` before and `exit` after, and runs what they spawn. `stack_size` is the size of the thread's
+    /// stack, or a lower bound; 0 if unknown. It matters only where the system does not tell.
+    ///
+    /// # Panics
+    /// If the thread is a worker already. A panic in `start` or `exit` ends the process.
+    pub fn run(mut self, stack_size: usize, start: impl FnOnce(), exit: impl FnOnce()) {
+        assert!(current_home().is_none(), "this thread is already a worker");
+        self.inherit();
+        if self.comes_late {
+            self.workers.common().has_come_late();
+        }
+        let (mut start, mut exit) = (Some(start), Some(exit));
+        abort_on_panic("a worker's thread panicked", || {
+            self.workers.run(
+                self.index,
+                stack_size,
+                self.begins,
+                &mut || {
+                    if let Some(start) = start.take() {
+                        start();
+                    }
+                },
+                &mut || {
+                    if let Some(exit) = exit.take() {
+                        exit();
+                    }
+                },
+            );
+        });
+    }
+
+    /// Makes the current thread the worker for the rest of the thread's life. It works only while it waits (in a join,
+    /// for a [`Countdown`] or for another pool) and when it calls [`run_one`]. The workers' memory is never freed.
+    ///
+    /// # Errors
+    /// The seat, if the thread is a worker already.
+    pub fn occupy(self, stack_size: usize) -> Result<(), Self> {
+        if current_home().is_some() {
+            return Err(self);
+        }
+        Arc::clone(&self.workers).occupy(self.index, stack_size);
+        // It stays taken.
+        std::mem::forget(self);
+        Ok(())
+    }
+}
