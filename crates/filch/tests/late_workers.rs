@@ -1,9 +1,13 @@
 //! The workers of a pool whose threads start when they are first needed.
 #![cfg(all(target_os = "linux", not(miri)))]
+#![allow(clippy::disallowed_types, reason = "a test counts")]
 
 mod common;
 
+use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
+use std::time::Duration;
 use std::{mem, ptr, thread};
 
 use common::{EveryPool, wait_for, watchdog};
@@ -61,6 +65,8 @@ fn a_pool_of_many_starts_one_thread_and_then_all_but_the_last() {
     // The second worker's thread starts two more, and so on.
     meet(&pool, 2);
     wait_for("the tree", || threads_named("many") == WORKERS - 1);
+    thread::sleep(Duration::from_millis(50));
+    wait_for("the last worker to stay away", || threads_named("many") == WORKERS - 1);
     meet(&pool, WORKERS);
     wait_for("the last worker", || threads_named("many") == WORKERS);
     drop(pool);
@@ -163,6 +169,24 @@ fn it_inherits_from_the_thread_that_made_the_pool_whoever_wakes_it() {
     }
 }
 
+#[test]
+fn a_pool_ends_after_their_threads() {
+    const WORKERS: usize = 5;
+    static ENDED: AtomicUsize = AtomicUsize::new(0);
+    struct AtEnd(Cell<u64>);
+    impl Drop for AtEnd {
+        fn drop(&mut self) {
+            thread::sleep(Duration::from_millis(20 * self.0.get()));
+            ENDED.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    thread_local!(static AT_END: AtEnd = const { AtEnd(Cell::new(0)) });
+    let pool = ThreadPool::new(WORKERS).unwrap();
+    pool.broadcast(|w| AT_END.with(|end| end.0.set(w.index() as u64)));
+    drop(pool);
+    assert_eq!(ENDED.load(Ordering::Relaxed), WORKERS);
+}
+
 /// Pools that end in the middle of everything.
 #[test]
 fn short_lives_of_all_kinds() {
@@ -205,6 +229,9 @@ fn short_lives_of_all_kinds() {
 #[test]
 fn the_global_pool_ends_and_begins_with_and_without_them() {
     let _watchdog = watchdog("a global pool that ends");
+    // Without them.
+    assert!(ThreadPool::global().workers() >= 1);
+    ThreadPool::end_global();
     for round in 0..60 {
         let workers = ThreadPool::global().workers();
         match round % 4 {

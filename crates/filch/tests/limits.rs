@@ -111,8 +111,9 @@ fn no_more_threads() {
 }
 
 /// A pool of which only the first worker has a thread yet, and the others cannot have one.
-fn with_the_first(workers: usize, follows: bool) -> ThreadPool {
-    let pool = ThreadPool::builder().workers(workers).follow_processors(follows).build().unwrap();
+fn with_the_first(workers: usize, follows: bool, callers_work: bool) -> ThreadPool {
+    let builder = ThreadPool::builder().workers(workers).follow_processors(follows);
+    let pool = builder.caller_works(callers_work).build().unwrap();
     assert_eq!(pool.install(|| 1 + 2), 3);
     no_more_threads();
     pool
@@ -130,8 +131,8 @@ fn wake_all(pool: &ThreadPool) {
 #[test]
 #[ignore = "run by another"]
 fn goes_without_late_workers() {
-    for workers in [2, 5] {
-        let pool = with_the_first(workers, false);
+    for (workers, callers_work) in [(2, true), (5, true), (2, false), (5, false)] {
+        let pool = with_the_first(workers, false, callers_work);
         for _ in 0..3 {
             wake_all(&pool);
             assert_eq!(pool.install(|| fib(15)), 610);
@@ -143,7 +144,7 @@ fn goes_without_late_workers() {
 #[test]
 #[ignore = "run by another"]
 fn needs_the_last_worker() {
-    with_the_first(2, false).broadcast(|_| ());
+    with_the_first(2, false, true).broadcast(|_| ());
     println!("it had a thread");
 }
 
@@ -151,7 +152,7 @@ fn needs_the_last_worker() {
 #[ignore = "run by another"]
 fn has_late_workers_again() {
     for (workers, follows) in [(2, false), (2, true), (5, false), (5, true)] {
-        let pool = with_the_first(workers, follows);
+        let pool = with_the_first(workers, follows, true);
         wake_all(&pool);
         limit_address_space(libc::RLIM_INFINITY);
         assert_eq!(pool.broadcast(|w| w.index()), (0..workers).collect::<Vec<_>>());
@@ -165,7 +166,7 @@ fn a_worker_without_a_thread_is_done_without_unless_it_has_a_job_of_its_own() {
     assert_success(&output);
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
     let count = errors.matches("filch: worker 1 has no thread, and the others do its part").count();
-    assert_eq!((count, errors.matches("has no thread").count()), (2, 2), "once for each pool: {errors}");
+    assert_eq!((count, errors.matches("has no thread").count()), (4, 4), "once for each pool: {errors}");
     assert_success(&child_under("-c 0", "has_late_workers_again", &[]));
     let output = child_under("-c 0", "needs_the_last_worker", &[]);
     let errors = String::from_utf8_lossy(&output.stderr);
