@@ -96,9 +96,9 @@ impl Mortal<'_> {
                 running.threads.insert(worker, (self.start_one)(worker)?);
                 Ok(true)
             };
-            let cannot = |source| -> bool { cannot_start(&BuildError::Thread { started: 0, workers: 1, source }) };
             let came_back = abort_on_panic("a call waits for a worker of the global pool that has left", || {
-                come_back().unwrap_or_else(cannot)
+                come_back()
+                    .unwrap_or_else(|source| cannot_start(&BuildError::Thread { started: 0, workers: 1, source }))
             });
             if !came_back {
                 break;

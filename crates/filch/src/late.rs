@@ -151,12 +151,12 @@ impl Late {
         let last = self.first + self.states.len() - 1;
         let mut started = 0;
         while started < OTHERS {
-            // Relaxed, here and below: a number, for one thread each. The first look keeps it from growing for ever.
-            if self.next.load(Ordering::Relaxed) >= last {
+            // Relaxed, here and below: a number, for one thread each.
+            let worker = self.next.fetch_add(1, Ordering::Relaxed);
+            if worker >= last {
                 return;
             }
-            let worker = self.next.fetch_add(1, Ordering::Relaxed);
-            let Some(mut state) = (worker < last).then(|| self.state(worker)).flatten() else { return };
+            let Some(mut state) = self.state(worker) else { return };
             if let State::Absent = *state {
                 // Whoever closes the pool has said so before it looks at the state.
                 if is_closing() {
@@ -223,11 +223,6 @@ impl Late {
 
     fn workers(&self) -> impl Iterator<Item = usize> {
         self.first..self.first + self.states.len()
-    }
-
-    /// Whether the states of all are so.
-    fn are_all(&self, so: impl Fn(&State) -> bool) -> bool {
-        self.workers().all(|worker| self.is(worker, &so))
     }
 
     fn is(&self, worker: usize, so: impl FnOnce(&State) -> bool) -> bool {
@@ -314,7 +309,7 @@ impl Common {
 
     /// Whether such threads have ended, or do not exist.
     pub(crate) fn are_others_finished(&self) -> bool {
-        self.late.get().is_none_or(|late| late.are_all(State::is_finished))
+        self.late.get().is_none_or(|late| late.workers().all(|worker| late.is(worker, State::is_finished)))
     }
 
     /// Whether the thread of a late worker has ended and missed a job which only that may run.
@@ -341,11 +336,13 @@ impl Common {
         let Some(late) = self.late.get() else { return true };
         // First the threads, each of which may still start another.
         let has_thread = |worker: &usize| late.is(*worker, |state| matches!(state, State::There(_)));
-        while let Some(worker) = late.workers().find(has_thread) {
-            if !wait && !late.is(worker, State::is_finished) {
-                return false;
+        while late.workers().any(|worker| has_thread(&worker)) {
+            for worker in late.workers().filter(has_thread) {
+                if !wait && !late.is(worker, State::is_finished) {
+                    return false;
+                }
+                late.end(worker, |_| false);
             }
-            late.end(worker, |_| false);
         }
         let retire = |worker| {
             let place = self.dormitory.place(worker);

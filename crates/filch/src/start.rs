@@ -120,18 +120,14 @@ impl<P: Pool> Builder<P> {
     fn late(&self, first: usize, cores: &Arc<[Box<Core<P>>]>) -> Late {
         let workers = cores.len();
         // Asked for now, since a name may come from anything.
-        let names: Option<Vec<_>> =
-            self.name.as_ref().map(|name| (first..workers).map(|worker| name(worker)).collect());
-        let name_of = move |worker: usize| {
-            names.as_ref().map_or_else(|| usual_name(worker), |names| names[worker - first].clone())
-        };
+        let names: Vec<_> = (first..workers).map(|worker| self.name_of(worker)).collect();
         let cores = Arc::downgrade(cores);
         let (usual, unpin) = (self.stack_size_for(workers), self.unpin);
         Late::new(first, workers, move |worker, begins, inherited| {
             let start = |stack_size| {
                 let cores = cores.upgrade().expect("whoever wakes a worker keeps it");
                 let inherited = Arc::clone(&inherited);
-                Thread::start(Some(name_of(worker)), Some(stack_size), move || {
+                Thread::start(Some(names[worker - first].clone()), Some(stack_size), move || {
                     inherited.adopt();
                     if unpin {
                         processors::unpin();
@@ -144,6 +140,10 @@ impl<P: Pool> Builder<P> {
             };
             start(usual).or_else(|_| start(usual.min(LEAST_STACK_SIZE)))
         })
+    }
+
+    fn name_of(&self, worker: usize) -> String {
+        self.name.as_ref().map_or_else(|| format!("filch {worker}"), |name| name(worker))
     }
 
     /// Lets a worker begin asleep, if that makes no difference to its user: a start hook comes before all work.
@@ -198,8 +198,7 @@ impl<P: Pool> Builder<P> {
         let cores = Arc::clone(&pool.cores);
         let (on_start, on_exit) = (self.on_start.clone(), self.on_exit.clone());
         let processor = places.to(index);
-        let name = self.name.as_ref().map_or_else(|| usual_name(index), |name| name(index));
-        let (stack_size, unpin) = (self.stack_size_for(pool.workers()), self.unpin);
+        let (name, stack_size, unpin) = (self.name_of(index), self.stack_size_for(pool.workers()), self.unpin);
         Thread::start(Some(name), Some(stack_size), move || {
             if let Some(processor) = processor {
                 // Where the system cannot, the worker runs unpinned.
@@ -208,9 +207,6 @@ impl<P: Pool> Builder<P> {
                 processors::unpin();
             }
             let core = &cores[index];
-            if index == 0 {
-                core.home.common.has_begun();
-            }
             // SAFETY: this thread is the worker until the thread ends.
             let _listening = handler.map(|handler| unsafe { interrupts::Listening::new(&core.detached, handler) });
             let call = |hook: Option<Hook>| hook.into_iter().for_each(|hook| hook(index));
@@ -233,11 +229,6 @@ pub(crate) unsafe fn lets_lie<P: Pool>(core: &Core<P>) -> Begins {
     // SAFETY: the caller's promise.
     unsafe { wait::lie_down(core) };
     Begins::Asleep
-}
-
-/// Returns the name of a worker's thread unless the program gives it one.
-fn usual_name(worker: usize) -> String {
-    format!("filch {worker}")
 }
 
 /// As [`wait::work`], as all that a thread does.

@@ -138,9 +138,7 @@ type ThreadName = dyn FnMut(usize) -> String;
 pub struct ThreadPoolBuilder<S = DefaultSpawn> {
     /// 0: the environment decides.
     num_threads: usize,
-    /// Whether the number is that of the processors, although it is set.
-    follows: bool,
-    /// What has been found out about the processors.
+    /// The processors, if the number is theirs, although it is set.
     found: Option<Processors>,
     use_current_thread: bool,
     panic_handler: Option<Box<PanicHandler>>,
@@ -156,7 +154,6 @@ impl Default for ThreadPoolBuilder {
     fn default() -> Self {
         Self {
             num_threads: 0,
-            follows: false,
             found: None,
             use_current_thread: false,
             panic_handler: None,
@@ -285,7 +282,6 @@ impl<S> ThreadPoolBuilder<S> {
         ThreadPoolBuilder {
             spawn_handler,
             num_threads: self.num_threads,
-            follows: self.follows,
             found: self.found,
             use_current_thread: self.use_current_thread,
             panic_handler: self.panic_handler,
@@ -315,11 +311,11 @@ impl<S> ThreadPoolBuilder<S> {
 
     /// Whether as many threads work as there are processors, at any time.
     fn follows_processors(&self) -> bool {
-        self.follows || self.asked_num_threads().is_none()
+        self.found.is_some() || self.asked_num_threads().is_none()
     }
 
-    fn some_threads(self, num_threads: usize, follows: bool, found: Option<Processors>) -> Self {
-        Self { num_threads, follows, found, ..self }
+    fn some_threads(self, num_threads: usize, found: Option<Processors>) -> Self {
+        Self { num_threads, found, ..self }
     }
 
     /// Gives each thread the name that `closure` returns for its number. By default threads have no names.

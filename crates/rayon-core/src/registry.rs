@@ -344,16 +344,14 @@ where
 fn default_global_registry() -> Result<(Arc<Registry>, Lease), ThreadPoolBuildError> {
     // Neither the number of threads nor their processors depend on the affinity of the thread that happens to come
     // first.
-    let builder = ThreadPoolBuilder::new();
-    let follows = builder.follows_processors();
-    let asked = builder.asked_num_threads();
+    let asked = ThreadPoolBuilder::new().asked_num_threads();
     let found = asked.is_none().then(Processors::of_process);
-    let wanted = asked.or(found.map(Processors::count)).unwrap_or(1);
+    let wanted = asked.or(found.map(Processors::count)).expect("a number is asked for or found");
     let mut threads = wanted;
     let mut refused = None;
     loop {
         let builder = ThreadPoolBuilder::new();
-        match Registry::new(builder.some_threads(threads, follows, found).spawned_by(UnpinnedSpawn), true) {
+        match Registry::new(builder.some_threads(threads, found).spawned_by(UnpinnedSpawn), true) {
             Err(error) if error.is_unsupported() && !is_worker() => {
                 // The first error says more than a second one would.
                 return Registry::new(ThreadPoolBuilder::new().num_threads(1).use_current_thread(), true)

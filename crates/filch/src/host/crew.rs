@@ -146,16 +146,16 @@ impl Crew {
 
     /// Lets the workers begin asleep, and the threads for most of them start when they are first needed: whoever needs a worker calls
     /// `start`, for a thread that runs in the seat. `seats` are all. Returns those for which the host starts threads now: the first, and
-    /// any others that cannot wait. Those are all, as they were, if callers do not [work](Builder::caller_works).
+    /// any others that cannot wait, such as those of workers that [never sleep](crate::Idle::Spin).
     ///
     /// Whichever thread starts it, such a thread has the affinity of the first worker's, and the signal mask of the current thread, once it
-    /// runs or [inherits](Seat::inherit). If the system refuses it, the crew goes on without that worker,
-    /// with a line on standard error for the first; and ends the process, if a job is [posted](Self::post) to that worker.
+    /// runs or [inherits](Seat::inherit). If the system refuses it, the crew goes on without that worker, with a line on standard error for
+    /// the first; and ends the process, if a job is [posted](Self::post) to that worker.
     ///
     /// ```
     /// use filch::inside::host::{Seat, Thread};
     ///
-    /// let (crew, lease, seats) = filch::ThreadPool::builder().workers(4).caller_works(true).seats()?;
+    /// let (crew, lease, seats) = filch::ThreadPool::builder().workers(4).seats()?;
     /// let start = |seat: Seat| Thread::start(None, None, move || seat.run(2 << 20, || (), || ()));
     /// let now = crew.come_late(seats, start);
     /// let indices: Vec<usize> = now.iter().map(Seat::index).collect();
@@ -387,9 +387,6 @@ impl<P: Pool> Workers for Cores<P> {
     }
 
     fn run(&self, index: usize, stack_size: usize, begins: Begins, start: &mut dyn FnMut(), exit: &mut dyn FnMut()) {
-        if index == 0 {
-            self.common().has_begun();
-        }
         // SAFETY: the thread took the worker's only seat, and the task stack is empty.
         unsafe { wait::work(&self.cores[index], stack_size, begins, start, exit) };
     }

@@ -54,6 +54,9 @@ pub(crate) unsafe fn work<P: Pool>(
     start: impl FnOnce(),
     exit: impl FnOnce(),
 ) {
+    if core.home.index == 0 {
+        core.home.common.has_begun();
+    }
     let spares = core.home.common.spares.as_ref().filter(|spares| spares.has(core.home.index));
     let _life = spares.map(|spares| spares.lives(core.home.index));
     if begins == Begins::Asleep {
