@@ -11,6 +11,8 @@ use crate::stats::IdleTime;
 #[derive(Debug)]
 pub(crate) struct Patience {
     rounds: u32,
+    /// How many more yields do not count as rounds if they let another thread run.
+    switches: u32,
     idle: Idle,
     /// How many more yields may be long: at first, and since one was, other threads want this processor.
     contended: u32,
@@ -25,16 +27,21 @@ impl Default for Patience {
 impl Patience {
     /// Rounds of pauses, of doubling length.
     const SPINS: u32 = 7;
-    /// Rounds of yields after them. With more workers than processors another worker runs meanwhile.
+    /// Rounds of yields after them.
     const YIELDS: u32 = 6;
-    /// A longer yield has let another thread run.
+    /// With more workers than processors, other workers run during its yields. It stays awake for so many of these: whoever is woken
+    /// displaces a worker that works, which leaves a task begun, whereas a thread that yields has its turn when a processor is free.
+    const SWITCHES: u32 = 16;
+    /// A longer yield has let another thread run, though perhaps one that only yields, too.
+    const SWITCH: Duration = Duration::from_micros(3);
+    /// A longer yield has let another thread work.
     const LONG: Duration = Duration::from_micros(20);
     /// After this many short yields the next one will probably be short.
     const CONTENDED: u32 = 256;
 
     /// Patience that ends with this policy, where there are no wake-ups.
     pub(crate) fn then(idle: Idle) -> Self {
-        Self { rounds: 0, idle, contended: Self::CONTENDED }
+        Self { rounds: 0, switches: Self::SWITCHES, idle, contended: Self::CONTENDED }
     }
 
     /// Waits a little. Returns `false` once it is time to sleep.
@@ -43,20 +50,31 @@ impl Patience {
             for _ in 0..1 << self.rounds {
                 std::hint::spin_loop();
             }
+            self.rounds += 1;
         } else if self.rounds < Self::SPINS + Self::YIELDS {
-            self.give_way();
+            let length = self.give_way();
+            self.has_yielded(length);
         } else {
             return false;
         }
-        self.rounds += 1;
         true
     }
 
-    /// Yields the processor.
-    pub(crate) fn give_way(&mut self) {
+    /// Yields the processor, and returns for how long.
+    pub(crate) fn give_way(&mut self) -> Duration {
         let start = Instant::now();
         std::thread::yield_now();
-        self.contended = if start.elapsed() < Self::LONG { self.contended.saturating_sub(1) } else { Self::CONTENDED };
+        let length = start.elapsed();
+        self.contended = if length < Self::LONG { self.contended.saturating_sub(1) } else { Self::CONTENDED };
+        length
+    }
+
+    fn has_yielded(&mut self, length: Duration) {
+        if length >= Self::SWITCH && self.switches > 0 {
+            self.switches -= 1;
+        } else {
+            self.rounds += 1;
+        }
     }
 
     /// Whether the patience has ended, and a yield may be long.
@@ -65,7 +83,7 @@ impl Patience {
     }
 
     pub(crate) fn renew(&mut self) {
-        self.rounds = 0;
+        (self.rounds, self.switches) = (0, Self::SWITCHES);
     }
 
     /// As [`Patience::wait`], but at the end naps or starts over, where there are no wake-ups.
@@ -152,4 +170,26 @@ impl waiting::Patience for Timed<'_> {
 pub(crate) fn nap() {
     const NAP: Duration = Duration::from_micros(100);
     std::thread::sleep(NAP);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The number of yields of these lengths until the patience ends.
+    fn yields(length: Duration) -> u32 {
+        let mut patience = Patience { rounds: Patience::SPINS, ..Patience::default() };
+        let mut yields = 0;
+        while patience.rounds < Patience::SPINS + Patience::YIELDS {
+            patience.has_yielded(length);
+            yields += 1;
+        }
+        yields
+    }
+
+    #[test]
+    fn a_thread_yields_for_longer_while_others_run_and_then_sleeps_all_the_same() {
+        assert_eq!(yields(Duration::ZERO), Patience::YIELDS);
+        assert_eq!(yields(Patience::SWITCH), Patience::SWITCHES + Patience::YIELDS);
+    }
 }
