@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 const MEASURED: Duration = Duration::from_millis(40);
 const BATCH: Duration = Duration::from_millis(1);
 const FEWEST_BATCHES: usize = 3;
+/// Calls before that.
+const WARM_UP: usize = 4;
 
 /// The sequential versions among rayon's demo programs. There is nothing to compare in them.
 const SEQUENTIAL: [&str; 8] = [
@@ -32,14 +34,14 @@ pub struct Bencher {
 }
 
 impl Bencher {
-    /// Measures `call`, after a first call that starts the pool and touches pages.
+    /// Measures `call`, after a few calls that start the pool and touch the pages of each thread's heap.
     pub fn iter<T>(&mut self, mut call: impl FnMut() -> T) {
         let mut batch = |calls: u32| {
             let start = Instant::now();
             (0..calls).for_each(|_| drop(black_box(call())));
             start.elapsed() / calls
         };
-        batch(1);
+        (0..WARM_UP).for_each(|_| drop(batch(1)));
         let start = Instant::now();
         let mut times = vec![batch(1)];
         let calls = (BATCH.as_secs_f64() / times[0].as_secs_f64()).ceil().clamp(1.0, 1e6) as u32;
