@@ -139,7 +139,7 @@ impl Owner {
     /// waited for 100 ticks.
     fn of_two() -> Self {
         Self {
-            grain: grain::Params { window: 3, doubt: 1, ready: 0, vain: 20, fine: 10, patience: 100 },
+            grain: grain::Params { window: 3, doubt: 1, ready: 0, vain: 20, vain_if_seen: 10, fine: 10, patience: 100 },
             ..Self::with(2)
         }
     }
@@ -340,11 +340,14 @@ struct Shared {
     index: SharedIndex<Native>,
     limits: Limits<Native>,
     owner: Owner,
+    /// The address of the head that thieves know, or 0.
+    seen: usize,
 }
 
 impl Shared {
     fn stack(&self) -> split::Stack<'_, Native> {
-        split::Stack { shared: &self.index, limits: &self.limits, bottom: 100, slot_size: 10, capacity: 4 }
+        let Self { index, limits, seen, .. } = self;
+        split::Stack { shared: index, limits, bottom: 100, slot_size: 10, capacity: 4, seen: *seen }
     }
 
     /// Returns up to where the limits admit pushes, and from where on pops.
@@ -372,7 +375,7 @@ impl Shared {
 #[test]
 fn a_split_stack_shares_half_of_its_private_part_on_request() {
     let (index, mut stack) = split::Owner::new::<Native>(Moves::default());
-    let shared = Shared { index, limits: Limits::closed(), owner: Owner::with(2) };
+    let shared = Shared { index, limits: Limits::closed(), owner: Owner::with(2), seen: 0 };
     let grown = || (shared.owner.grown.get(), shared.owner.shrunk.get());
     // The first task is shared; then everything is private.
     stack.pushed(&shared.stack(), &shared.owner, 0);
@@ -463,7 +466,7 @@ fn tasks_are_coarse_until_enough_fast_joins_and_again_after_a_long_wait() {
 #[test]
 fn a_split_stack_of_coarse_tasks_shares_them_all() {
     let (index, mut stack) = split::Owner::new::<Native>(Moves::default());
-    let shared = Shared { index, limits: Limits::closed(), owner: Owner::of_two() };
+    let shared = Shared { index, limits: Limits::closed(), owner: Owner::of_two(), seen: 0 };
     const CLOSED: (usize, usize) = (0, 7);
     let left = || shared.index.has_shared();
     stack.begins(&shared.stack(), &shared.owner);
@@ -502,7 +505,7 @@ fn a_split_stack_of_coarse_tasks_shares_them_all() {
 #[test]
 fn a_split_stack_is_coarse_from_its_first_task_on_and_fine_while_joins_are_private() {
     let (index, mut stack) = split::Owner::new::<Native>(Moves::default());
-    let shared = Shared { index, limits: Limits::closed(), owner: Owner::of_two() };
+    let shared = Shared { index, limits: Limits::closed(), owner: Owner::of_two(), seen: 0 };
     stack.pushed(&shared.stack(), &shared.owner, 0);
     assert_eq!(shared.open(), (0, 7));
     for _ in 0..4 {
@@ -523,7 +526,7 @@ fn a_split_stack_is_coarse_from_its_first_task_on_and_fine_while_joins_are_priva
 /// Creates a stack whose owner keeps its forks above the task at `index` 0, which is shared.
 fn fine(owner: Owner) -> (split::Owner, Shared) {
     let (index, mut stack) = split::Owner::new::<Native>(Moves::default());
-    let shared = Shared { index, limits: Limits::closed(), owner };
+    let shared = Shared { index, limits: Limits::closed(), owner, seen: 0 };
     stack.pushed(&shared.stack(), &shared.owner, 0);
     for _ in 0..=shared.owner.grain.window {
         stack.pushed(&shared.stack(), &shared.owner, 1);
@@ -640,34 +643,42 @@ fn sleepers_wait_for_the_next_push_if_too_little_is_shared() {
 #[test]
 fn tasks_taken_back_too_often_stay_private_until_a_steal() {
     let ready = || Owner { grain: grain::Params { ready: 1, ..Owner::of_two().grain }, ..Owner::with(2) };
-    let (mut stack, shared) = fine(ready());
-    let mut comes_back = |shared: &Shared| {
-        assert!(stack.take_back(&shared.stack(), &shared.owner, 0));
-        let open = shared.open();
-        shared.limits.stop_next_push();
-        stack.pushed(&shared.stack(), &shared.owner, 0);
-        open
-    };
-    // Four were taken back while tasks were coarse.
-    let opens: Vec<_> = (0..20).map(|_| comes_back(&shared)).collect();
-    assert_eq!(opens, [vec![(0, 0); 15], vec![(4, 0); 5]].concat());
-    // A sleeper still gets the next push, but is not woken in vain.
-    shared.owner.lays_down(1, ANY);
-    assert!(stack.take_back(&shared.stack(), &shared.owner, 0));
-    assert_eq!((shared.open(), shared.owner.asleep()), ((0, 0), vec![1]));
-    stack.pushed(&shared.stack(), &shared.owner, 0);
-    assert_eq!((shared.open(), shared.owner.asleep()), ((0, 7), vec![]), "in doubt");
-    // A thief has come.
-    assert_eq!(shared.steal(), Some(0));
-    assert!(!stack.take_back(&shared.stack(), &shared.owner, 0));
-    stack.joined(&shared.stack());
-    stack.pushed(&shared.stack(), &shared.owner, 0);
-    for _ in 0..2 {
-        stack.pushed(&shared.stack(), &shared.owner, 1);
+    // A thief that knows the head can share for the owner, which need not be ready for so long. In the third case it knows only where
+    // handle style began.
+    for (seen, times) in [([110, 100], 4), ([0, 0], 14), ([100, 100], 14)] {
+        let (mut stack, mut shared) = fine(ready());
+        shared.seen = seen[0];
+        shared.told(&mut stack, 1);
         assert!(stack.take_back(&shared.stack(), &shared.owner, 1));
+        shared.seen = seen[1];
+        let comes_back = |_| {
+            assert!(stack.take_back(&shared.stack(), &shared.owner, 0));
+            let open = shared.open();
+            shared.limits.stop_next_push();
+            stack.pushed(&shared.stack(), &shared.owner, 0);
+            open
+        };
+        // Five have been taken back, four of them while tasks were coarse.
+        let opens: Vec<_> = (0..20).map(comes_back).collect();
+        assert_eq!(opens, [vec![(0, 0); times], vec![(4, 0); 20 - times]].concat());
+        // A sleeper still gets the next push, but is not woken in vain.
+        shared.owner.lays_down(1, ANY);
+        assert!(stack.take_back(&shared.stack(), &shared.owner, 0));
+        assert_eq!((shared.open(), shared.owner.asleep()), ((0, 0), vec![1]));
+        stack.pushed(&shared.stack(), &shared.owner, 0);
+        assert_eq!((shared.open(), shared.owner.asleep()), ((0, 7), vec![]), "in doubt");
+        // A thief has come.
+        assert_eq!(shared.steal(), Some(0));
+        assert!(!stack.take_back(&shared.stack(), &shared.owner, 0));
+        stack.joined(&shared.stack());
+        stack.pushed(&shared.stack(), &shared.owner, 0);
+        for _ in 0..2 {
+            stack.pushed(&shared.stack(), &shared.owner, 1);
+            assert!(stack.take_back(&shared.stack(), &shared.owner, 1));
+        }
+        assert!(stack.take_back(&shared.stack(), &shared.owner, 0));
+        assert_eq!(shared.open(), (0, 0));
     }
-    assert!(stack.take_back(&shared.stack(), &shared.owner, 0));
-    assert_eq!(shared.open(), (0, 0));
 }
 
 #[test]
@@ -701,8 +712,12 @@ fn the_oldest_tasks_are_shared_without_a_request() {
 #[test]
 fn an_overdue_request_makes_a_split_stack_share_all() {
     let (index, mut stack) = split::Owner::new::<Native>(Moves::default());
-    let shared =
-        Shared { index, limits: Limits::closed(), owner: Owner { grain: grain::Params::FINE, ..Owner::with(2) } };
+    let shared = Shared {
+        index,
+        limits: Limits::closed(),
+        owner: Owner { grain: grain::Params::FINE, ..Owner::with(2) },
+        seen: 0,
+    };
     stack.pushed(&shared.stack(), &shared.owner, 0);
     assert_eq!(shared.steal(), Some(0));
     let shared = Shared { owner: Owner::of_two(), ..shared };

@@ -60,6 +60,7 @@ impl Split {
             bottom: self.stack.bottom().addr(),
             slot_size: size_of::<Slot>(),
             capacity: self.stack.capacity(),
+            seen: if self.words.has_barriers { front.seen_head().addr() } else { 0 },
         }
     }
 

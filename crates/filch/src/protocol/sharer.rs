@@ -20,6 +20,8 @@ pub struct Params {
     /// How many times in a row shared tasks come back unstolen before an owner shares only for workers that ask or
     /// sleep, until the next theft.
     pub vain: u32,
+    /// The same where thieves know the owner's head, so that one that asks in vain can [share for it](super::seize).
+    pub vain_if_seen: u32,
     /// The greatest average time of a fast join.
     pub fine: Time,
     /// The longest that a thief should wait for an answer.
@@ -29,9 +31,11 @@ pub struct Params {
 impl Params {
     /// A loop that a program splits by halves has some twenty joins down to its first item. For joins longer than 2 µs, sharing
     /// costs a few percent at most; and it takes 30 µs to wake a worker. (At 3 GHz.)
-    pub const DEFAULT: Self = Self { window: 32, doubt: 4, ready: 16, vain: 256, fine: 6_000, patience: 100_000 };
+    pub const DEFAULT: Self =
+        Self { window: 32, doubt: 4, ready: 16, vain: 256, vain_if_seen: 32, fine: 6_000, patience: 100_000 };
     /// For an owner that keeps its forks until a thief asks.
-    pub const FINE: Self = Self { window: 0, doubt: 0, ready: 0, vain: 0, fine: 0, patience: Time::MAX };
+    pub const FINE: Self =
+        Self { window: 0, doubt: 0, ready: 0, vain: 0, vain_if_seen: 0, fine: 0, patience: Time::MAX };
 }
 
 /// A worker that shares tasks from its own stack.

@@ -32,7 +32,7 @@ use filch_queue::lace::index::{Moves, OwnerIndex, SharedIndex};
 
 use super::grain::Grain;
 use super::limits::Limits;
-use super::sharer::{Sharer, Time};
+use super::sharer::{Params, Sharer, Time};
 use super::waiting::{wake_another, wake_one};
 
 /// What thieves see of a task stack, and its location.
@@ -47,6 +47,8 @@ pub struct Stack<'s, M: Sleep> {
     pub slot_size: usize,
     /// The number of slots.
     pub capacity: usize,
+    /// The address of the slot below which a thief would [share for the owner](super::seize); 0 if none can.
+    pub seen: usize,
 }
 
 impl<M: Sleep> std::fmt::Debug for Stack<'_, M> {
@@ -69,6 +71,9 @@ pub struct Owner {
     /// How many times in a row shared tasks have come back, and the oldest task that nobody had stolen at that time.
     vain: u32,
     vain_at: u32,
+    /// Where it was last called, if thieves knew that head, or 0; and whether the head that they know follows its own.
+    seen_at: usize,
+    is_seen: bool,
 }
 
 impl<M: Sleep> Stack<'_, M> {
@@ -82,7 +87,20 @@ impl Owner {
     pub fn new<M: Sleep>(moves: Moves) -> (SharedIndex<M>, Self) {
         let (shared, index) = SharedIndex::new(moves);
         let grain = Grain::new();
-        (shared, Self { index, grain, doubted_at: 0, expects_at: None, doubled_at: 0, vain: 0, vain_at: 0 })
+        (
+            shared,
+            Self {
+                index,
+                grain,
+                doubted_at: 0,
+                expects_at: None,
+                doubled_at: 0,
+                vain: 0,
+                vain_at: 0,
+                seen_at: 0,
+                is_seen: false,
+            },
+        )
     }
 
     /// Begins on an empty stack: the next tasks may be of any grain.
@@ -109,7 +127,7 @@ impl Owner {
         } else {
             return;
         };
-        self.reopen(stack, sharer, has_shared);
+        self.reopen(stack, sharer, index, has_shared);
     }
 
     /// Completes a pop that the limits did not admit: takes back the task at `index`, the newest. Returns `false` if it
@@ -143,7 +161,7 @@ impl Owner {
             return true;
         }
         let has_shared = self.doubt_if_wanted(stack, sharer) && self.answer(stack, sharer, index, Amount::Half);
-        self.reopen(stack, sharer, has_shared);
+        self.reopen(stack, sharer, index, has_shared);
         true
     }
 
@@ -160,7 +178,7 @@ impl Owner {
             return;
         }
         let has_shared = self.answer(stack, sharer, head, amount);
-        self.reopen(stack, sharer, has_shared);
+        self.reopen(stack, sharer, head, has_shared);
     }
 
     /// Shares all private tasks below `head`, on the owner's behalf, and returns their number. The caller has the
@@ -228,6 +246,16 @@ impl Owner {
         }
     }
 
+    /// Whether thieves know the owner's head, which is this one, and do not only happen to: they do if they knew the one before, too.
+    fn is_seen_at<M: Sleep>(&mut self, stack: &Stack<'_, M>, head: usize) -> bool {
+        if stack.seen != stack.address_of(head) {
+            (self.seen_at, self.is_seen) = (0, false);
+        } else if self.seen_at != stack.seen {
+            (self.is_seen, self.seen_at) = (self.seen_at != 0, stack.seen);
+        }
+        self.is_seen
+    }
+
     fn expects<M: Sleep>(&mut self, stack: &Stack<'_, M>) {
         self.expects_at = Some(self.index.shared(stack.shared).start);
     }
@@ -250,8 +278,15 @@ impl Owner {
         grown
     }
 
-    /// Makes the limits agree with the indices, and wakes sleepers. Precondition: not all stolen.
-    fn reopen<M: Sleep>(&mut self, stack: &Stack<'_, M>, sharer: &impl Sharer<Memory = M>, has_shared: bool) {
+    /// Makes the limits agree with the indices, and wakes sleepers. `head` is that of the tasks that have been written, or one below
+    /// it. Precondition: not all stolen.
+    fn reopen<M: Sleep>(
+        &mut self,
+        stack: &Stack<'_, M>,
+        sharer: &impl Sharer<Memory = M>,
+        head: usize,
+        has_shared: bool,
+    ) {
         if self.grain.is_coarse() {
             stack.limits.close();
             if has_shared && sharer.dormitory().sleepers().sleepers_after() {
@@ -263,7 +298,8 @@ impl Owner {
         let any_sleeps = stack.limits.reopen(sharer, end, split);
         let has_enough = has_shared || self.has_enough(stack, sharer);
         let ready = if sharer.dormitory().len() > 1 { sharer.grain().ready } else { 0 };
-        let is_in_vain = self.vain >= sharer.grain().vain;
+        let Params { vain, vain_if_seen, .. } = sharer.grain();
+        let is_in_vain = self.vain >= if self.is_seen_at(stack, head) { vain_if_seen } else { vain };
         let is_short = !has_enough || self.index.shared(stack.shared).len() < ready;
         if any_sleeps && !has_enough || is_short && !is_in_vain {
             stack.limits.stop_next_push();
