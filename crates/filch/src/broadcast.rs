@@ -26,7 +26,7 @@ impl Common {
     ///
     /// # Panics
     /// If `op` panics, with the payload of the first such worker by number, once all have ended; as
-    /// [`Common::assert_here`]; and on a worker that leaves.
+    /// [`Common::assert_here`] and [`Common::needs_all`]; and on a worker that leaves.
     /// Runs `op` once on each worker. A worker that waits for the others runs nothing unrelated meanwhile if `is_confined`.
     pub(crate) fn broadcast<R: Send>(&self, is_confined: bool, op: &(impl Fn(usize) -> R + Sync)) -> Vec<R> {
         self.assert_here();
@@ -34,6 +34,7 @@ impl Common {
             self.here().is_none() || !self.misses_mail(),
             "the workers of this pool leave, so they run no broadcast"
         );
+        self.needs_all();
         let place = || Mutex::new(None::<thread::Result<R>>);
         let outcomes: Vec<_> = repeat_with(place).take(self.workers()).collect();
         let latch = Latch::new(self.workers(), Waiter::here());
@@ -90,7 +91,8 @@ impl<P: Pool> ThreadPool<P> {
     /// ```
     ///
     /// # Panics
-    /// If `op` panics, once all have ended, with the payload of the first such worker by number. Also from a hook of
+    /// If `op` panics, once all have ended, with the payload of the first such worker by number. If the system refuses a
+    /// worker its thread, which a pool starts when it is first needed. Also from a hook of
     /// [`Builder::on_exit`](crate::Builder::on_exit).
     pub fn broadcast<F, R>(&self, op: F) -> Vec<R>
     where

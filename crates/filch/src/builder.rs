@@ -320,8 +320,8 @@ impl<P: Pool> Builder<P> {
     /// for one thread, not for all, however many processors there are. The last worker's thread starts only when it is needed itself: not
     /// for one caller at a time that may work and leaves nothing behind, since such a caller is that worker. Late threads have the
     /// processors of the first worker's, and the signal mask of the thread that called this. If the system refuses one, the pool goes on
-    /// without that worker, with a line on standard error for the first; and ends the process, if a job is for that worker alone
-    /// ([`broadcast`](ThreadPool::broadcast)).
+    /// without that worker, with a line on standard error for the first; but a [`broadcast`](ThreadPool::broadcast), which needs all,
+    /// panics.
     ///
     /// A [`broadcast`](ThreadPool::broadcast) starts all, for a service that wants them before its first request. And `build` does, if they
     /// have [hooks](Self::on_start), [interrupts](Self::interrupts) or their own [processors](Self::pin), or [never sleep](Idle::Spin).

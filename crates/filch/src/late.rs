@@ -162,10 +162,9 @@ impl Late {
                 if is_closing() {
                     return;
                 }
-                match self.begin(worker, Begins::Asleep) {
-                    Ok(thread) => *state = State::There(thread),
+                if self.begin_in(&mut state, worker, Begins::Asleep).is_err() {
                     // If it is needed, that is tried again.
-                    Err(_) => return self.next.store(last, Ordering::Relaxed),
+                    return self.next.store(last, Ordering::Relaxed);
                 }
                 started += 1;
             }
@@ -179,10 +178,24 @@ impl Late {
     fn try_again(&self, worker: usize) -> io::Result<()> {
         match self.state(worker) {
             // Nobody counts it as searching, or as a stand-in at work.
-            Some(mut state) if matches!(*state, State::Dead) => {
-                *state = State::There(self.begin(worker, Begins::Awake)?);
+            Some(mut state) if matches!(*state, State::Dead) => self.begin_in(&mut state, worker, Begins::Awake),
+            _ => Ok(()),
+        }
+    }
+
+    /// Starts the threads of all workers that have none, unless the pool `is_closing`.
+    ///
+    /// # Errors
+    /// The system's, if it refuses one. Workers that slept or were dead still are.
+    fn starts_all(&self, is_closing: impl Fn() -> bool) -> io::Result<()> {
+        for worker in self.workers() {
+            let Some(mut state) = self.state(worker) else { break };
+            match *state {
+                // As in `starts_others`.
+                State::Absent if !is_closing() => self.begin_in(&mut state, worker, Begins::Asleep)?,
+                State::Dead => self.begin_in(&mut state, worker, Begins::Awake)?,
+                _ => {}
             }
-            _ => {}
         }
         Ok(())
     }
@@ -198,6 +211,11 @@ impl Late {
             *state = State::There(self.begin(worker, Begins::Awake)?);
         }
         Ok(())
+    }
+
+    /// Starts a worker's thread; if the system refuses it, the state stays as it was.
+    fn begin_in(&self, state: &mut State, worker: usize, begins: Begins) -> io::Result<()> {
+        self.begin(worker, begins).map(|thread| *state = State::There(thread))
     }
 
     fn begin(&self, worker: usize, begins: Begins) -> io::Result<Thread> {
@@ -288,6 +306,18 @@ impl Common {
         if let Some(spares) = self.spares.as_ref().filter(|spares| spares.has(worker)) {
             spares.ends();
             spares.notify();
+        }
+    }
+
+    /// Called before jobs that only one worker each may run are posted to all.
+    ///
+    /// # Panics
+    /// If the system refuses a worker its thread.
+    pub(crate) fn needs_all(&self) {
+        if let Some(late) = self.late.get()
+            && let Err(error) = late.starts_all(|| self.is_closing())
+        {
+            panic!("a worker of this pool cannot have a thread ({error}), so it can run no broadcast");
         }
     }
 

@@ -4,6 +4,7 @@
 mod common;
 
 use std::env;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{Command, Output, Stdio};
 use std::thread::{self, sleep};
 use std::time::Duration;
@@ -143,9 +144,22 @@ fn goes_without_late_workers() {
 
 #[test]
 #[ignore = "run by another"]
-fn needs_the_last_worker() {
-    with_the_first(2, false, true).broadcast(|_| ());
-    println!("it had a thread");
+fn needs_all_workers() {
+    for (workers, callers_work) in [(2, true), (5, true), (2, false), (5, false)] {
+        let pool = with_the_first(workers, false, callers_work);
+        for knows in [false, true] {
+            let panic =
+                catch_unwind(AssertUnwindSafe(|| pool.broadcast(|_| unreachable!("on some worker")))).unwrap_err();
+            let message = panic.downcast_ref::<String>().unwrap();
+            assert!(message.starts_with("a worker of this pool cannot have a thread ("), "{message}");
+            if !knows {
+                wake_all(&pool);
+            }
+            assert_eq!(pool.install(|| fib(15)), 610);
+        }
+        limit_address_space(libc::RLIM_INFINITY);
+        assert_eq!(pool.broadcast(|w| w.index()), (0..workers).collect::<Vec<_>>());
+    }
 }
 
 #[test]
@@ -161,17 +175,14 @@ fn has_late_workers_again() {
 }
 
 #[test]
-fn a_worker_without_a_thread_is_done_without_unless_it_has_a_job_of_its_own() {
+fn a_worker_without_a_thread_is_done_without_except_in_a_broadcast() {
     let output = child_under("-c 0", "goes_without_late_workers", &[]);
     assert_success(&output);
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
     let count = errors.matches("filch: worker 1 has no thread, and the others do its part").count();
     assert_eq!((count, errors.matches("has no thread").count()), (4, 4), "once for each pool: {errors}");
     assert_success(&child_under("-c 0", "has_late_workers_again", &[]));
-    let output = child_under("-c 0", "needs_the_last_worker", &[]);
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(errors.contains("filch: worker 1 has a job and cannot have a thread"), "{errors}");
-    assert!(!String::from_utf8_lossy(&output.stdout).contains("it had a thread"));
+    assert_success(&child_under("-c 0", "needs_all_workers", &[]));
 }
 
 /// The memory for workers that do not run grows with their number, not with its square.

@@ -116,6 +116,7 @@ where
 {
     // As for a spawned task: `None` if the threads are leaving.
     let Some(lease) = registry.lease() else { return };
+    registry.crew.needs_all();
     let op = Arc::new(op);
     for index in 0..registry.num_threads() {
         let (op, lease, of) = (Arc::clone(&op), lease.clone(), Arc::clone(registry));

@@ -225,7 +225,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     /// ```
     ///
     /// Threads without handlers start when they are first needed, except the first. One that the system then refuses is done without, with
-    /// a line on standard error; but a [broadcast](broadcast()), which needs it, ends the process.
+    /// a line on standard error; but a [broadcast](broadcast()), which needs it, panics.
     ///
     /// # Errors
     /// If a thread cannot be started; if a variable `FILCH_…` has an unknown value; if the [current thread is

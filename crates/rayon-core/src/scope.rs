@@ -296,6 +296,7 @@ impl<'scope> ScopeBase<'scope> {
     fn broadcast<S: Based<'scope>>(scope: &S, body: impl Fn(&S, BroadcastContext<'_>) + Send + Sync + 'scope) {
         let body = Arc::new(body);
         let registry = &scope.base().registry;
+        registry.crew.needs_all();
         for index in 0..registry.num_threads() {
             let (body, on) = (Arc::clone(&body), Arc::clone(registry));
             let job = Self::job(scope, move |scope| {

@@ -3,6 +3,9 @@
 #![allow(clippy::disallowed_types, reason = "tests count; what they test is the algorithm")]
 
 use std::collections::HashSet;
+use std::env;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::Command;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, ThreadId};
@@ -97,4 +100,43 @@ fn each_has_its_name() {
     let pool = ThreadPoolBuilder::new().num_threads(THREADS).thread_name(name).build().unwrap();
     let names = pool.broadcast(|_| thread::current().name().map(str::to_owned));
     assert_eq!(names, (0..THREADS).map(|index| Some(format!("thread {index}"))).collect::<Vec<_>>());
+}
+
+/// Limits the address space.
+fn limit_address_space(bytes: u64) {
+    let limit = libc::rlimit { rlim_cur: bytes, rlim_max: libc::RLIM_INFINITY };
+    // SAFETY: the call reads the limit.
+    assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &raw const limit) }, 0);
+}
+
+#[test]
+#[ignore = "run by another"]
+fn broadcasts_without_threads() {
+    let pool = builder("refused").build().unwrap();
+    assert_eq!(pool.install(|| 1 + 2), 3);
+    let ran = AtomicUsize::new(0);
+    limit_address_space(1 << 20);
+    let broadcasts: [&dyn Fn(); 3] = [
+        &|| drop(pool.broadcast(|_| ran.fetch_add(1, Ordering::Relaxed))),
+        &|| pool.spawn_broadcast(|_| unreachable!("on some thread")),
+        &|| pool.in_place_scope(|s| s.spawn_broadcast(|_, _| _ = ran.fetch_add(1, Ordering::Relaxed))),
+    ];
+    for broadcast in broadcasts {
+        let panic = catch_unwind(AssertUnwindSafe(broadcast)).unwrap_err();
+        let message = panic.downcast_ref::<String>().unwrap();
+        assert!(message.starts_with("a worker of this pool cannot have a thread ("), "{message}");
+        assert_eq!(pool.install(|| fib(15)), 610);
+    }
+    assert_eq!(ran.load(Ordering::Relaxed), 0);
+    limit_address_space(libc::RLIM_INFINITY);
+    assert_eq!(pool.broadcast(|context| context.index()), (0..THREADS).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_broadcast_without_all_threads_panics_before_any_runs_it() {
+    let mut child = Command::new(env::current_exe().unwrap());
+    // Otherwise the allocator takes 64 MiB of address space per thread.
+    child.args(["--exact", "broadcasts_without_threads", "--ignored", "--test-threads=1"]).env("MALLOC_ARENA_MAX", "1");
+    let output = child.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&[&*output.stdout, &*output.stderr].concat()));
 }

@@ -282,7 +282,8 @@ impl Crew {
     /// whatever its strategy.
     ///
     /// # Panics
-    /// If `op` panics, once all have ended, with the payload of the first such worker by number.
+    /// If `op` panics, once all have ended, with the payload of the first such worker by number; and as
+    /// [`Crew::needs_all`].
     pub fn broadcast<R: Send>(&self, op: impl Fn(usize) -> R + Sync) -> Vec<R> {
         self.common.broadcast(false, &op)
     }
@@ -322,6 +323,15 @@ impl Crew {
                 oldest.run();
             }));
         }
+    }
+
+    /// Starts the threads of workers that have none yet. Called before a job is [posted](Crew::post) to each worker, it makes sure that
+    /// all of them run.
+    ///
+    /// # Panics
+    /// If the system refuses one.
+    pub fn needs_all(&self) {
+        self.common.needs_all();
     }
 
     /// Posts `job` to worker number `worker`, which runs it once it waits for something and has no spawned jobs of its
