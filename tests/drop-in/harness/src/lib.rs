@@ -41,7 +41,7 @@ impl Bencher {
             (0..calls).for_each(|_| drop(black_box(call())));
             start.elapsed() / calls
         };
-        (0..WARM_UP).for_each(|_| drop(batch(1)));
+        (0..WARM_UP).for_each(|_| _ = batch(1));
         let start = Instant::now();
         let mut times = vec![batch(1)];
         let calls = (BATCH.as_secs_f64() / times[0].as_secs_f64()).ceil().clamp(1.0, 1e6) as u32;
