@@ -22,12 +22,12 @@ use crate::unwind::{AbortOnUnwind, FirstPanic};
 use crate::worker::{Worker, in_handle_style};
 
 impl Common {
-    /// Runs `op` once on every worker, with its number, and returns the results by number.
+    /// Runs `op` once on every worker, with its number, and returns the results by number. A worker that waits for the others runs
+    /// nothing unrelated meanwhile if `is_confined`.
     ///
     /// # Panics
     /// If `op` panics, with the payload of the first such worker by number, once all have ended; as
     /// [`Common::assert_here`] and [`Common::needs_all`]; and on a worker that leaves.
-    /// Runs `op` once on each worker. A worker that waits for the others runs nothing unrelated meanwhile if `is_confined`.
     pub(crate) fn broadcast<R: Send>(&self, is_confined: bool, op: &(impl Fn(usize) -> R + Sync)) -> Vec<R> {
         self.assert_here();
         assert!(

@@ -116,17 +116,16 @@ where
 {
     // As for a spawned task: `None` if the threads are leaving.
     let Some(lease) = registry.lease() else { return };
-    registry.crew.needs_all();
     let op = Arc::new(op);
-    for index in 0..registry.num_threads() {
+    let job = |index| {
         let (op, lease, of) = (Arc::clone(&op), lease.clone(), Arc::clone(registry));
-        let job = move || {
+        move || {
             of.catch_unwind(|| BroadcastContext::with(&of, index, &*op));
             // The destructor must run before the threads may leave.
             of.catch_unwind(|| drop(op));
             drop(lease);
-        };
-        // SAFETY: the job borrows nothing.
-        unsafe { registry.crew.post(index, job) };
-    }
+        }
+    };
+    // SAFETY: the jobs borrow nothing.
+    unsafe { registry.crew.post_to_each(job) };
 }

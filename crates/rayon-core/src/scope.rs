@@ -296,15 +296,14 @@ impl<'scope> ScopeBase<'scope> {
     fn broadcast<S: Based<'scope>>(scope: &S, body: impl Fn(&S, BroadcastContext<'_>) + Send + Sync + 'scope) {
         let body = Arc::new(body);
         let registry = &scope.base().registry;
-        registry.crew.needs_all();
-        for index in 0..registry.num_threads() {
+        let job = |index| {
             let (body, on) = (Arc::clone(&body), Arc::clone(registry));
-            let job = Self::job(scope, move |scope| {
+            Self::job(scope, move |scope| {
                 BroadcastContext::with(&on, index, |context| body(scope, context));
-            });
-            // SAFETY: the scope waits for the job, which borrows only what outlives the scope.
-            unsafe { registry.crew.post(index, job) };
-        }
+            })
+        };
+        // SAFETY: the scope waits for the jobs, which borrow only what outlives the scope.
+        unsafe { registry.crew.post_to_each(job) };
     }
 
     /// Runs a task, keeps its panic, and counts it down.

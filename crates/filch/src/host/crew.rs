@@ -282,8 +282,8 @@ impl Crew {
     /// whatever its strategy.
     ///
     /// # Panics
-    /// If `op` panics, once all have ended, with the payload of the first such worker by number; and as
-    /// [`Crew::needs_all`].
+    /// If `op` panics, once all have ended, with the payload of the first such worker by number; and if the
+    /// system refuses a worker its thread, before any runs it.
     pub fn broadcast<R: Send>(&self, op: impl Fn(usize) -> R + Sync) -> Vec<R> {
         self.common.broadcast(false, &op)
     }
@@ -325,15 +325,6 @@ impl Crew {
         }
     }
 
-    /// Starts the threads of workers that have none yet. Called before a job is [posted](Crew::post) to each worker, it makes sure that
-    /// all of them run.
-    ///
-    /// # Panics
-    /// If the system refuses one.
-    pub fn needs_all(&self) {
-        self.common.needs_all();
-    }
-
     /// Posts `job` to worker number `worker`, which runs it once it waits for something and has no spawned jobs of its
     /// own left. No other worker runs it. A panic in it ends the process.
     ///
@@ -346,6 +337,21 @@ impl Crew {
         assert!(worker < self.workers(), "there is no worker {worker}: the crew has {}", self.workers());
         // SAFETY: the job's borrows outlive it, by the caller's promise; and a job that unwinds ends the process.
         self.common.post(worker, unsafe { Spawned::new(job) });
+    }
+
+    /// [Posts](Crew::post) a job to each worker, which `job` makes of its number.
+    ///
+    /// # Safety
+    /// As for [`Crew::push`].
+    ///
+    /// # Panics
+    /// If the system refuses a worker its thread, before any job is made.
+    pub unsafe fn post_to_each<F: FnOnce() + Send>(&self, mut job: impl FnMut(usize) -> F) {
+        self.common.needs_all();
+        for worker in 0..self.workers() {
+            // SAFETY: as the caller promises.
+            unsafe { self.post(worker, job(worker)) };
+        }
     }
 }
 

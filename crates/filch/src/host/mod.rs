@@ -21,12 +21,12 @@
 //!         s.spawn(move || seat.run(2 << 20, || (), || ()));
 //!     }
 //!     assert_eq!((crew.workers(), crew.here()), (2, None));
-//!     let (jobs, queue) = (Countdown::new(3), Fifo::default());
+//!     let (jobs, queue) = (Countdown::new(5), Fifo::default());
 //!     let counted = |assert_here: fn()| {
 //!         let jobs = MayDangle::new(&jobs);
 //!         move || {
 //!             assert_here();
-//!             // SAFETY: the thread waits for the countdown, and each of the three jobs ends it once.
+//!             // SAFETY: the thread waits for the countdown, and each of the five jobs ends it once.
 //!             unsafe { Countdown::end(jobs.into_inner()) };
 //!         }
 //!     };
@@ -35,6 +35,7 @@
 //!         crew.push(counted(|| ()));
 //!         crew.push_fifo(&queue, counted(|| ()));
 //!         crew.post(1, counted(|| assert_eq!(host::here(), Some(1))));
+//!         crew.post_to_each(|_| counted(|| assert!(host::here().is_some())));
 //!     }
 //!     jobs.wait();
 //!     let moved = crew.enter(|| host::join::<Here, _, _, _, _>(|moved| moved, |_| host::workers_here()));

@@ -71,7 +71,7 @@ pub struct Owner {
     /// How many times in a row shared tasks have come back, and the oldest task that nobody had stolen at that time.
     vain: u32,
     vain_at: u32,
-    /// Where it was last called, if thieves knew that head, or 0; and whether the head that they know follows its own.
+    /// The owner's head when it last looked whether thieves know it, 0 if they did not; and whether what they know follows it.
     seen_at: usize,
     is_seen: bool,
 }
@@ -86,21 +86,18 @@ impl Owner {
     /// The indices of an empty stack, and the owner's part.
     pub fn new<M: Sleep>(moves: Moves) -> (SharedIndex<M>, Self) {
         let (shared, index) = SharedIndex::new(moves);
-        let grain = Grain::new();
-        (
-            shared,
-            Self {
-                index,
-                grain,
-                doubted_at: 0,
-                expects_at: None,
-                doubled_at: 0,
-                vain: 0,
-                vain_at: 0,
-                seen_at: 0,
-                is_seen: false,
-            },
-        )
+        let owner = Self {
+            index,
+            grain: Grain::new(),
+            doubted_at: 0,
+            expects_at: None,
+            doubled_at: 0,
+            vain: 0,
+            vain_at: 0,
+            seen_at: 0,
+            is_seen: false,
+        };
+        (shared, owner)
     }
 
     /// Begins on an empty stack: the next tasks may be of any grain.
@@ -246,8 +243,9 @@ impl Owner {
         }
     }
 
-    /// Whether thieves know the owner's head, which is this one, and do not only happen to: they do if they knew the one before, too.
-    fn is_seen_at<M: Sleep>(&mut self, stack: &Stack<'_, M>, head: usize) -> bool {
+    /// Looks whether thieves know the owner's head, which is this one, and do not only happen to, as where handle style began: they do
+    /// if they also knew another one at the last look.
+    fn looks_if_seen<M: Sleep>(&mut self, stack: &Stack<'_, M>, head: usize) -> bool {
         if stack.seen != stack.address_of(head) {
             (self.seen_at, self.is_seen) = (0, false);
         } else if self.seen_at != stack.seen {
@@ -299,7 +297,7 @@ impl Owner {
         let has_enough = has_shared || self.has_enough(stack, sharer);
         let ready = if sharer.dormitory().len() > 1 { sharer.grain().ready } else { 0 };
         let Params { vain, vain_if_seen, .. } = sharer.grain();
-        let is_in_vain = self.vain >= if self.is_seen_at(stack, head) { vain_if_seen } else { vain };
+        let is_in_vain = self.vain >= if self.looks_if_seen(stack, head) { vain_if_seen } else { vain };
         let is_short = !has_enough || self.index.shared(stack.shared).len() < ready;
         if any_sleeps && !has_enough || is_short && !is_in_vain {
             stack.limits.stop_next_push();
