@@ -30,6 +30,7 @@ pub struct Wish {
     /// The tests to run; all if empty.
     pub tests: Vec<String>,
     pub list: bool,
+    pub check: bool,
     pub report: bool,
 }
 
@@ -56,6 +57,7 @@ Makes mistakes in the queues of filch-queue and the protocols of filch, one at a
                                  spreading, progress, quick), for instance all but quick, which takes longest; survivors are then
                                  for a run with --survivors
   --list                         lists the mutants, and runs nothing
+  --check                        says whether `by-hand.txt` and `equivalent.txt` fit the sources, and runs nothing
   --report                       writes docs/mutation.md from the results, and runs nothing
 ";
 
@@ -72,6 +74,7 @@ fn main() -> ExitCode {
         by_hand: false,
         tests: Vec::new(),
         list: false,
+        check: false,
         report: false,
     };
     let mut arguments = std::env::args().skip(1);
@@ -86,6 +89,7 @@ fn main() -> ExitCode {
                 None => return usage("--tests needs names"),
             },
             "--list" => wish.list = true,
+            "--check" => wish.check = true,
             "--report" => wish.report = true,
             option @ ("--jobs" | "--every") => match arguments.next().and_then(|number| number.parse().ok()) {
                 Some(number @ 1..) => *(if option == "--jobs" { &mut wish.jobs } else { &mut wish.every }) = number,

@@ -59,6 +59,15 @@ pub fn run(wish: &Wish) -> bool {
             return false;
         }
     };
+    if wish.check {
+        let by_hand = mutants.iter().filter(|mutant| mutant.title.is_some()).count();
+        println!(
+            "{} mutants, {by_hand} of them made by hand, {} argued to be equivalent",
+            mutants.len(),
+            equivalents.len()
+        );
+        return true;
+    }
     if wish.report {
         return report::write(&wish.root, &mutants, &keys, &known, &equivalents);
     }

@@ -24,6 +24,9 @@ impl Target {
 const PROGRAMS: &[&str] =
     &["leaping", "waiting", "limits", "panics", "host", "pools", "jobs", "spreading", "progress", "faults"];
 
+/// Those of threads that start, end and take seats.
+const STARTS: &[&str] = &["late_workers", "guests", "host", "limits", "global", "spreading", "pools", "blocking"];
+
 const fn queue(file: &'static str, queues: &'static [&'static str], subjects: &'static [&'static str]) -> Target {
     Target { file, queues, subjects, units: None, programs: &[] }
 }
@@ -66,6 +69,9 @@ pub const TARGETS: &[Target] = &[
     runtime("crates/filch/src/wait/join.rs", PROGRAMS),
     runtime("crates/filch/src/wait/spot.rs", PROGRAMS),
     runtime("crates/filch/src/patience.rs", PROGRAMS),
+    runtime("crates/filch/src/late.rs", STARTS),
+    runtime("crates/filch/src/guest.rs", STARTS),
+    runtime("crates/filch/src/host/crew.rs", STARTS),
     runtime("crates/filch/src/here.rs", PROGRAMS),
     runtime("crates/filch/src/fork.rs", PROGRAMS),
     runtime("crates/filch/src/table.rs", PROGRAMS),
