@@ -333,7 +333,8 @@ unsafe impl<M: Memory, F: Form> Queue<M> for Of<F> {
     fn make(capacity: usize, thieves: usize, params: &Params) -> (Owner<M, F>, Vec<Thief<M, F>>) {
         assert!(capacity <= F::MAX_CAPACITY, "the capacity is out of range");
         let ring = Ring::new(capacity);
-        let full = ring.capacity().saturating_sub(params.spare).max(capacity).max(1) as u32;
+        // The ring may be longer than the word can count.
+        let full = ring.capacity().saturating_sub(params.spare).max(capacity).clamp(1, F::MAX_CAPACITY) as u32;
         let shared = Arc::new(Shared { index: Padded(Atomic::new(0)), ring: Padded(ring) });
         let thieves = (0..thieves).map(|_| Thief { shared: Arc::clone(&shared), form: PhantomData }).collect();
         (Owner { shared, full, form: PhantomData }, thieves)

@@ -150,3 +150,17 @@ fn deals_are_counted() {
     let one = |thief: &mut <PdqSOneStep as Queue>::Thief| assert_eq!(thief.steal(), Steal::Pending);
     is_counted::<PdqSOneStep>(&one_step::Params { gap }, one, (1, 1, 1));
 }
+
+/// The ring has more slots than the word can count.
+#[test]
+fn a_wsq_takes_no_more_than_it_can_count() {
+    fn fill<Q: Queue<Params = filch_queue::wsq::Params>>(capacity: usize) -> usize {
+        let (mut owner, _thieves) = Q::make(capacity, 1, &filch_queue::wsq::Params { spare: 0 });
+        let pushed = (0..).take_while(|n| owner.push(task(*n)).is_ok()).count();
+        assert_eq!(core::iter::from_fn(|| owner.pop()).count(), pushed);
+        pushed
+    }
+    let most = <Wsq as Queue>::MAX_CAPACITY;
+    assert_eq!(fill::<Wsq>(most), most);
+    assert_eq!(fill::<Wsq>(40_000), most);
+}
