@@ -27,6 +27,12 @@ pub trait Divisible: IntoIterator + Send + Sized {
     /// Returns the first `at` items, and the others. `at` is at most [`Divisible::length`].
     fn cut(self, at: usize) -> (Self, Self);
 
+    /// Whether a `usize` can count the items. Otherwise there are more than the length says.
+    #[doc(hidden)]
+    fn is_counted(&self) -> bool {
+        true
+    }
+
     /// Whether a source draws its items bit by bit.
     #[doc(hidden)]
     const IS_DRAWN: bool = false;
@@ -131,8 +137,12 @@ macro_rules! divisible_inclusive_range {
         impl Divisible for RangeInclusive<$item> {
             #[inline]
             fn length(&self) -> usize {
-                // One less than there are, if a `usize` cannot count them.
                 self.size_hint().0
+            }
+
+            #[inline]
+            fn is_counted(&self) -> bool {
+                self.size_hint().1.is_some()
             }
 
             #[inline]

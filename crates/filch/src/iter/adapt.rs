@@ -81,6 +81,11 @@ impl<S: Divisible, A: Adaptor<S::Item>> Divisible for AdaptedSource<'_, S, A> {
     }
 
     #[inline]
+    fn is_counted(&self) -> bool {
+        self.source.is_counted()
+    }
+
+    #[inline]
     fn cut(self, at: usize) -> (Self, Self) {
         let (left, right) = self.source.cut(at);
         (Self { source: left, ..self }, Self { source: right, ..self })

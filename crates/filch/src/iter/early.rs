@@ -167,6 +167,11 @@ impl<S: Divisible> Divisible for Placed<'_, S> {
     }
 
     #[inline]
+    fn is_counted(&self) -> bool {
+        self.source.is_counted()
+    }
+
+    #[inline]
     fn cut(self, at: usize) -> (Self, Self) {
         let (left, right) = self.source.cut(at);
         (Self { source: left, ..self }, Self { source: right, start: self.start.saturating_add(at), ..self })

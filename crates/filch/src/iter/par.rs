@@ -229,6 +229,9 @@ impl<S: Indexed, K: Forker> Par<S, K> {
     /// ```
     /// assert_eq!(filch::par(0..3).rev().collect::<Vec<u32>>(), [2, 1, 0]);
     /// ```
+    ///
+    /// # Panics
+    /// When it runs, if a `usize` cannot count the items.
     #[inline]
     pub fn rev(self) -> Par<Rev<S>, K>
     where
@@ -264,7 +267,7 @@ impl<S: Indexed, K: Forker> Par<S, K> {
     /// ```
     ///
     /// # Panics
-    /// If `step` is 0.
+    /// If `step` is 0; and when it runs, if a `usize` cannot count the items.
     #[inline]
     pub fn step_by(self, step: usize) -> Par<StepBy<S>, K> {
         self.with(|parts| StepBy::new(parts, step))
@@ -280,7 +283,7 @@ impl<S: Indexed, K: Forker> Par<S, K> {
     /// ```
     ///
     /// # Panics
-    /// If `size` is 0.
+    /// If `size` is 0; and when it runs, if a `usize` cannot count the items.
     #[inline]
     pub fn chunks(self, size: usize) -> Par<Chunks<S>, K> {
         self.with(|parts| Chunks::new(parts, size))

@@ -45,7 +45,16 @@ impl<A: Indexed, B: Indexed> Lend for Zip<A, B> {
 
 /// The first items of a source, at most so many.
 fn first<S: Divisible>(source: S, most: usize) -> S {
-    if source.length() > most { source.cut(most).0 } else { source }
+    if source.length() > most || !source.is_counted() { source.cut(most).0 } else { source }
+}
+
+/// Returns a source of which something depends on how many items it has.
+///
+/// # Panics
+/// If a `usize` cannot count them.
+fn counted<S: Divisible>(source: S) -> S {
+    assert!(source.is_counted(), "a parallel iterator has more items than a usize can count");
+    source
 }
 
 impl<A: Indexed, B: Indexed> Indexed for Zip<A, B> {}
@@ -143,6 +152,14 @@ impl<A: Divisible, B: Divisible<Item = A::Item>> Divisible for Chained<A, B> {
     }
 
     #[inline]
+    fn is_counted(&self) -> bool {
+        let (first, second) = (self.0.as_ref(), self.1.as_ref());
+        first.is_none_or(A::is_counted)
+            && second.is_none_or(B::is_counted)
+            && first.map_or(0, A::length).checked_add(second.map_or(0, B::length)).is_some()
+    }
+
+    #[inline]
     fn cut(self, at: usize) -> (Self, Self) {
         let first = at.min(self.0.as_ref().map_or(0, A::length));
         let (a, more_a) = self.0.map(|a| a.cut(first)).unzip();
@@ -235,7 +252,7 @@ impl<S: Reversible> Lend for Rev<S> {
     const IS_EXACT: bool = true;
 
     fn source(&mut self) -> Self::Source<'_> {
-        Reversed(self.0.source())
+        Reversed(counted(self.0.source()))
     }
 }
 
@@ -368,7 +385,7 @@ macro_rules! by_size {
             const IS_EXACT: bool = true;
 
             fn source(&mut self) -> Self::Source<'_> {
-                $source { source: self.parts.source(), size: self.size }
+                $source { source: counted(self.parts.source()), size: self.size }
             }
         }
 

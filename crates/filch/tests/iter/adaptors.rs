@@ -55,6 +55,27 @@ fn chains_of_adaptors_do_what_the_standard_ones_do() {
     }
 }
 
+/// Ranges with more items than a `usize` counts: what does not depend on their number is right, and the rest is refused.
+#[test]
+fn longer_ranges_than_can_be_counted() {
+    let all = || filch::par(0..=u64::MAX);
+    let first: Vec<u64> = all().take(3).collect();
+    assert_eq!(first, [0, 1, 2]);
+    assert_eq!(all().skip(usize::MAX).collect::<Vec<_>>(), [u64::MAX]);
+    assert_eq!(all().zip(5..7_u64).collect::<Vec<_>>(), [(0, 5), (1, 6)]);
+    assert_eq!(all().enumerate().rev().take(1).collect::<Vec<_>>(), [(usize::MAX - 1, u64::MAX - 1)]);
+    assert_eq!(filch::par(0..u64::MAX).rev().take(2).collect::<Vec<_>>(), [u64::MAX - 1, u64::MAX - 2]);
+    assert_eq!(filch::par(0..u64::MAX).chain(0..10).take(1).collect::<Vec<_>>(), [0]);
+    let refused = |f: &dyn Fn() -> Vec<u64>| {
+        let payload = std::panic::catch_unwind(std::panic::AssertUnwindSafe(f)).unwrap_err();
+        payload.downcast_ref::<&str>().unwrap().contains("more items than a usize can count")
+    };
+    assert!(refused(&|| all().rev().take(3).collect()));
+    assert!(refused(&|| all().map(|n| n).step_by(usize::MAX).collect()));
+    assert!(refused(&|| filch::par(0..u64::MAX).chain(0..10).rev().take(3).collect()));
+    assert!(refused(&|| all().chunks(9).map(|chunk| chunk[0]).find_first(|_| true).into_iter().collect()));
+}
+
 #[test]
 fn chunks_are_vectors_of_items() {
     let _watched = watchdog("chunks are vectors of items");
