@@ -308,17 +308,26 @@ impl<B: Body> Body for FarWork<B> {
     }
 }
 
-/// [`join`] for larger work or results. If it unwinds, the frame drops the contents of the cell.
+/// The cell on its fork's frame. If the fork unwinds, nobody sees the outcome, nor a panic of its destructor.
+struct FarCell<B: Body>(UnsafeCell<Far<B, B::Out>>);
+
+impl<B: Body> Drop for FarCell<B> {
+    fn drop(&mut self) {
+        discard(std::mem::replace(self.0.get_mut(), Far::Running));
+    }
+}
+
+/// [`join`] for larger work or results.
 #[inline]
 fn join_far<A, B>(here: Here<'_, B::In>, a: A, b: B) -> (A::Out, B::Out)
 where
     A: Body<In = B::In>,
     B: Body,
 {
-    let far = UnsafeCell::new(Far::Work(b));
+    let mut far = FarCell::<B>(UnsafeCell::new(Far::Work(b)));
     // The cell outlives the fork, which does not end before the task is settled.
-    let (ra, ()) = join_near(here, a, FarWork::<B>(&raw const far));
-    match far.into_inner() {
+    let (ra, ()) = join_near(here, a, FarWork::<B>(&raw const far.0));
+    match std::mem::replace(far.0.get_mut(), Far::Running) {
         Far::Result(rb) => (ra, rb),
         Far::Work(_) | Far::Running => unreachable!("the task has been joined"),
     }

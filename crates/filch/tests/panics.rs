@@ -248,6 +248,38 @@ fn of_large_branches() {
     }
 }
 
+/// The first panic continues, whatever the destructor of the other branch or of its outcome does, and however large that is.
+#[test]
+fn of_large_branches_with_evil_destructors() {
+    let _watchdog = watchdog("a panic with large values that panic when dropped");
+    let pool = pool(2, Wait::default());
+    let has_begun = AtomicBool::new(false);
+    let waits = || wait_for("the thief", || has_begun.load(SeqCst));
+    let large = || ([1_u64; 20], Evil(2));
+    let run = || {
+        has_begun.store(false, SeqCst);
+        let b = large();
+        let has_begun = &has_begun;
+        let second = move || {
+            has_begun.store(true, SeqCst);
+            b
+        };
+        let first = || {
+            waits();
+            throw_evil()
+        };
+        throws_evil(|| pool.install(|| filch::join(first, second)))
+    };
+    let one = common::pool(1, Wait::default());
+    assert!(throws_evil(|| one.install(|| filch::join(|| throw_evil(), large))));
+    let b = large();
+    assert!(throws_evil(|| one.install(|| filch::join(|| throw_evil(), move || b))));
+    for _ in 0..10 {
+        assert!(run());
+    }
+    works(&pool);
+}
+
 /// Leaves are numbered from `first` on. Leaf `thrower` panics.
 #[filch::inline_recursion(3)]
 fn leaves<'a>(mut w: Worker<'_>, depth: u32, first: usize, thrower: usize, alive: &'a AtomicUsize) -> Vec<Counted<'a>> {
