@@ -3,6 +3,7 @@
 //! Invariant: the middle of a stack lies within it, or is an address below all stacks, which no stack passes.
 
 use std::cell::OnceCell;
+use std::ops::Range;
 
 /// Returns the address in the middle of what is left of the current thread's stack. Where the system does not tell,
 /// assumes that `bytes` are left; 0 if unknown.
@@ -12,28 +13,28 @@ pub(crate) fn middle(bytes: usize) -> usize {
         return 0;
     }
     let here = std::ptr::from_ref(&bytes).addr();
-    match end_here() {
-        Some(end) if end < here => usize::midpoint(end, here),
+    match stack_here() {
+        Some(stack) if stack.contains(&here) => usize::midpoint(stack.start, here),
         _ if bytes == 0 => 0,
         _ => here.saturating_sub(bytes / 2),
     }
 }
 
-/// Whether the current thread certainly has this much of its stack left.
+/// Whether the current thread certainly has this much of its stack left: not if it runs on another one, as a coroutine.
 pub(crate) fn has_room(bytes: usize) -> bool {
     if cfg!(miri) {
         return true;
     }
     let here = std::ptr::from_ref(&bytes).addr();
-    end_here().is_some_and(|end| here.saturating_sub(end) >= bytes)
+    stack_here().is_some_and(|stack| stack.contains(&here) && here - stack.start >= bytes)
 }
 
-/// Caches [`system::end`] per thread, because it is slow for the first thread.
-fn end_here() -> Option<usize> {
+/// Caches [`system::stack`] per thread, because it is slow for the first thread.
+fn stack_here() -> Option<Range<usize>> {
     thread_local! {
-        static END: OnceCell<Option<usize>> = const { OnceCell::new() };
+        static STACK: OnceCell<Option<Range<usize>>> = const { OnceCell::new() };
     }
-    END.with(|end| *end.get_or_init(system::end))
+    STACK.with(|stack| stack.get_or_init(system::stack).clone())
 }
 
 /// Whether the current thread's stack has grown past `middle`.
@@ -47,18 +48,19 @@ pub(crate) fn is_past(middle: usize) -> bool {
 mod system {
     use std::ffi::CStr;
     use std::mem::zeroed;
+    use std::ops::Range;
     use std::ptr::{addr_of_mut, null_mut, with_exposed_provenance};
 
     use crate::limits::LARGEST_PAGE;
 
-    /// Returns the lowest address of the current thread's stack, or one a little above.
-    pub(super) fn end() -> Option<usize> {
-        end_of_first().or_else(end_of_any)
+    /// Returns the addresses of the current thread's stack; the lowest may be a little above.
+    pub(super) fn stack() -> Option<Range<usize>> {
+        stack_of_first().or_else(stack_of_any)
     }
 
-    /// As [`end`], if this is the process's first thread, with a usual limit. glibc searches a file of `/proc` for it,
+    /// As [`stack`], if this is the process's first thread, with a usual limit. glibc searches a file of `/proc` for it,
     /// which takes longer than the start of a thread.
-    pub(super) fn end_of_first() -> Option<usize> {
+    pub(super) fn stack_of_first() -> Option<Range<usize>> {
         // SAFETY: the kernel tells an address of a C string, which stays as it is, or none.
         let name = unsafe {
             let name = libc::getauxval(libc::AT_EXECFN) as usize;
@@ -68,7 +70,7 @@ mod system {
         let top = (name.as_ptr().addr() + name.count_bytes()).next_multiple_of(LARGEST_PAGE);
         let here = (&raw const top).addr();
         let end = top.checked_sub(usual_limit()?)?;
-        (end..top).contains(&here).then_some(end)
+        (end..top).contains(&here).then_some(end..top)
     }
 
     /// Returns the limit of the first thread's stack, if nothing else can lie within it.
@@ -81,8 +83,8 @@ mod system {
         usize::try_from(limit.rlim_cur).ok().filter(|bytes| is_known && *bytes <= ALONE)
     }
 
-    /// As [`end`], for any thread.
-    pub(super) fn end_of_any() -> Option<usize> {
+    /// As [`stack`], for any thread.
+    pub(super) fn stack_of_any() -> Option<Range<usize>> {
         // SAFETY: the attributes are plain data, which the first call initializes and the last one destroys.
         unsafe {
             let mut attributes: libc::pthread_attr_t = zeroed();
@@ -92,27 +94,29 @@ mod system {
             let (mut lowest, mut size) = (null_mut(), 0);
             let outcome = libc::pthread_attr_getstack(&raw const attributes, addr_of_mut!(lowest), addr_of_mut!(size));
             libc::pthread_attr_destroy(&raw mut attributes);
-            (outcome == 0 && size > 0).then(|| lowest.addr())
+            (outcome == 0 && size > 0).then(|| lowest.addr()..lowest.addr() + size)
         }
     }
 }
 
 #[cfg(target_vendor = "apple")]
 mod system {
-    /// Returns the lowest address of the current thread's stack.
-    pub(super) fn end() -> Option<usize> {
+    use std::ops::Range;
+
+    /// Returns the addresses of the current thread's stack.
+    pub(super) fn stack() -> Option<Range<usize>> {
         // SAFETY: both functions only read the system's data on a thread.
         let (base, size) = unsafe {
             let thread = libc::pthread_self();
             (libc::pthread_get_stackaddr_np(thread).addr(), libc::pthread_get_stacksize_np(thread))
         };
-        base.checked_sub(size)
+        base.checked_sub(size).map(|end| end..base)
     }
 }
 
 #[cfg(not(any(all(any(target_os = "linux", target_os = "android"), not(miri)), target_vendor = "apple")))]
 mod system {
-    pub(super) fn end() -> Option<usize> {
+    pub(super) fn stack() -> Option<std::ops::Range<usize>> {
         None
     }
 }
@@ -154,12 +158,13 @@ mod tests {
     /// What the first thread finds before `main`, since the harness runs tests on others. (musl tells what the stack has grown to so far.)
     #[cfg(all(target_os = "linux", target_env = "gnu", not(miri)))]
     mod first {
+        use std::ops::Range;
         use std::sync::OnceLock;
 
-        pub(super) static ENDS: OnceLock<[Option<usize>; 2]> = OnceLock::new();
+        pub(super) static STACKS: OnceLock<[Option<Range<usize>>; 2]> = OnceLock::new();
 
         extern "C" fn look() {
-            ENDS.get_or_init(|| [super::system::end_of_first(), super::system::end_of_any()]);
+            STACKS.get_or_init(|| [super::system::stack_of_first(), super::system::stack_of_any()]);
         }
 
         // SAFETY: the section is an array of functions that the C library calls before `main`, on the first thread.
@@ -171,11 +176,45 @@ mod tests {
     #[test]
     #[cfg(all(target_os = "linux", target_env = "gnu", not(miri)))]
     fn the_end_of_the_first_thread_is_that_which_the_system_finds() {
-        assert_eq!(system::end_of_first(), None, "this is another thread");
-        let [quick, exact] = *first::ENDS.get().unwrap();
+        assert_eq!(system::stack_of_first(), None, "this is another thread");
+        let [quick, exact] = first::STACKS.get().unwrap().clone();
         assert_eq!(quick.is_some(), system::usual_limit().is_some());
         if let (Some(quick), Some(exact)) = (quick, exact) {
-            assert!((exact..exact + (128 << 10)).contains(&quick), "{quick:#x}, {exact:#x}");
+            const NEAR: usize = 128 << 10;
+            assert!((exact.start..exact.start + NEAR).contains(&quick.start), "{quick:#x?}, {exact:#x?}");
+            assert!(quick.end.abs_diff(exact.end) < NEAR, "{quick:#x?}, {exact:#x?}");
         }
+    }
+
+    #[test]
+    #[cfg(all(target_os = "linux", target_env = "gnu", not(miri)))]
+    fn a_coroutine_is_not_known_to_have_room() {
+        use std::cell::{Cell, UnsafeCell};
+        use std::mem::zeroed;
+
+        thread_local! {
+            static ROOM: Cell<Option<bool>> = const { Cell::new(None) };
+        }
+        extern "C" fn look() {
+            ROOM.set(Some(has_room(1)));
+        }
+        // Before the thread's own, and so above it.
+        let mut stack = vec![0_u8; 1 << 20];
+        let runs = move || {
+            assert!(has_room(1));
+            // SAFETY: contexts are plain data, which the first two calls initialize; the coroutine has this stack to itself, and
+            // returns to this one.
+            unsafe {
+                let (here, coroutine) = (UnsafeCell::new(zeroed()), UnsafeCell::<libc::ucontext_t>::new(zeroed()));
+                assert_eq!(libc::getcontext(coroutine.get()), 0);
+                (*coroutine.get()).uc_stack.ss_sp = stack.as_mut_ptr().cast();
+                (*coroutine.get()).uc_stack.ss_size = stack.len();
+                (*coroutine.get()).uc_link = here.get();
+                libc::makecontext(coroutine.get(), look, 0);
+                assert_eq!(libc::swapcontext(here.get(), coroutine.get()), 0);
+            }
+            ROOM.get()
+        };
+        assert_eq!(thread::spawn(runs).join().unwrap(), Some(false));
     }
 }
