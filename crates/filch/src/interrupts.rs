@@ -181,6 +181,7 @@ mod signals {
     use crate::front::Front;
     use crate::here::Here;
     use crate::kept::keep;
+    use crate::process::PerProcess;
     use crate::registry::Common;
     use crate::thread::{Name, Thread};
 
@@ -190,6 +191,7 @@ mod signals {
         /// This thread's worker, if signals interrupt it. It has no destructor and is set before the first signal, so
         /// that the handler may read it.
         static WORKER: Cell<*const Front> = const { Cell::new(null()) };
+        static IS_PASSING: Cell<bool> = const { Cell::new(false) };
     }
 
     /// While it exists, signals interrupt the current thread, a worker. A signal that arrives too late still finds the
@@ -315,12 +317,13 @@ mod signals {
     }
 
     /// The number of pools that use the handler, and the previous action.
+    #[derive(Default)]
     struct Installed {
         users: usize,
         former: Option<sigaction>,
     }
 
-    static INSTALLED: Mutex<Installed> = Mutex::new(Installed { users: 0, former: None });
+    static INSTALLED: PerProcess<Mutex<Installed>> = PerProcess::new();
 
     /// The previous handler, to pass signals on to. It is written before our handler can run.
     #[allow(clippy::disallowed_types, reason = "a static needs the concrete type's constant constructor")]
@@ -331,7 +334,7 @@ mod signals {
 
     impl Handler {
         pub(crate) fn install() -> io::Result<Self> {
-            let mut installed = INSTALLED.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut installed = INSTALLED.get().lock().unwrap_or_else(PoisonError::into_inner);
             if installed.users == 0 {
                 // SAFETY: an action is plain data, for which all zeros are valid.
                 let (mut own, mut former): (sigaction, sigaction) = unsafe { (mem::zeroed(), mem::zeroed()) };
@@ -341,13 +344,17 @@ mod signals {
                 // SAFETY: the pointers are to actions in this frame, and the handler has the type that `SA_SIGINFO`
                 // requires.
                 let outcome = unsafe {
-                    if libc::sigaction(SIGNAL, null(), &raw mut former) == 0 {
+                    if libc::sigaction(SIGNAL, null(), &raw mut former) != 0 {
+                        -1
+                    } else if is_own(&former) {
+                        // In the child of a `fork()`: its parent's.
+                        installed.users += 1;
+                        return Ok(Self(()));
+                    } else {
                         // Signals that must not interrupt the former handler.
                         own.sa_mask = former.sa_mask;
                         pass_on_to(former);
                         libc::sigaction(SIGNAL, &raw const own, null_mut())
-                    } else {
-                        -1
                     }
                 };
                 if outcome != 0 {
@@ -358,6 +365,10 @@ mod signals {
             installed.users += 1;
             Ok(Self(()))
         }
+    }
+
+    fn is_own(action: &sigaction) -> bool {
+        action.sa_sigaction == answer as *const () as usize
     }
 
     /// Remembers a handler for [`answer`].
@@ -377,7 +388,7 @@ mod signals {
 
     impl Drop for Handler {
         fn drop(&mut self) {
-            let mut installed = INSTALLED.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut installed = INSTALLED.get().lock().unwrap_or_else(PoisonError::into_inner);
             installed.users -= 1;
             if installed.users > 0 {
                 return;
@@ -388,7 +399,7 @@ mod signals {
                     let mut present: sigaction = mem::zeroed();
                     let is_known = libc::sigaction(SIGNAL, null(), &raw mut present) == 0;
                     // Otherwise the program has set its own handler meanwhile, which stays.
-                    if is_known && present.sa_sigaction == answer as *const () as usize {
+                    if is_known && is_own(&present) {
                         libc::sigaction(SIGNAL, &raw const former, null_mut());
                     }
                 }
@@ -405,6 +416,10 @@ mod signals {
         }
         // SAFETY: the pointer is null, or to an action that is never freed. Acquire: pairs with `pass_on_to`.
         let Some(former) = (unsafe { FORMER.load(Ordering::Acquire).as_ref() }) else { return };
+        // A handler that the program has put before ours, and which passes signals on to it, may later be the former one.
+        if IS_PASSING.replace(true) {
+            return;
+        }
         // SAFETY: the handler has the type that the action's flags say.
         unsafe {
             if former.sa_flags & libc::SA_SIGINFO != 0 {
@@ -415,6 +430,7 @@ mod signals {
                 handler(signal);
             }
         }
+        IS_PASSING.set(false);
     }
 }
 

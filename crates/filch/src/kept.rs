@@ -5,7 +5,9 @@
 use std::any::Any;
 use std::sync::{Mutex, PoisonError};
 
-static KEPT: Mutex<Vec<Box<dyn Any + Send>>> = Mutex::new(Vec::new());
+use crate::process::PerProcess;
+
+static KEPT: PerProcess<Mutex<Vec<Box<dyn Any + Send>>>> = PerProcess::new();
 
 /// Keeps a value as long as the process, as [`std::mem::forget`] does, but reachable: a leak checker sees that it is
 /// kept on purpose.
@@ -15,5 +17,5 @@ static KEPT: Mutex<Vec<Box<dyn Any + Send>>> = Mutex::new(Vec::new());
 /// filch::inside::host::keep(kept);
 /// ```
 pub fn keep<T: Send + 'static>(value: T) {
-    KEPT.lock().unwrap_or_else(PoisonError::into_inner).push(Box::new(value));
+    KEPT.get().lock().unwrap_or_else(PoisonError::into_inner).push(Box::new(value));
 }

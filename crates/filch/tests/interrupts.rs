@@ -281,6 +281,41 @@ fn the_handler_respects_the_flags_and_mask_of_the_programs_own() {
     assert_eq!(exchange(Some(&former)).sa_sigaction, action.sa_sigaction, "the former action is restored");
 }
 
+/// A handler that the program has put before ours is later the one to which ours passes signals on.
+#[cfg(unix)]
+#[test]
+fn handlers_that_pass_signals_to_each_other_do_so_once() {
+    static CALLS: AtomicUsize = AtomicUsize::new(0);
+    static OURS: AtomicUsize = AtomicUsize::new(0);
+    extern "C" fn before(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+        assert!(CALLS.fetch_add(1, Ordering::Relaxed) < 9, "they pass it on for ever");
+        type Handler = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
+        // SAFETY: the address is that of the handler which was installed with `SA_SIGINFO`.
+        unsafe { std::mem::transmute::<usize, Handler>(OURS.load(Ordering::Relaxed))(signal, info, context) };
+    }
+    let _alone = ALONE.lock();
+    let pools = || pool::<Queued<PdqRAsync>>(1, Some(Interrupts::signal()));
+    let first = pools();
+    // SAFETY: actions are plain data, the pointers are to actions in this frame, and the handler has the type that the flag requires.
+    let former = unsafe {
+        let (mut action, mut former): (libc::sigaction, libc::sigaction) = (std::mem::zeroed(), std::mem::zeroed());
+        assert_eq!(libc::sigaction(libc::SIGURG, std::ptr::null(), &raw mut former), 0);
+        OURS.store(former.sa_sigaction, Ordering::Relaxed);
+        action.sa_sigaction = before as *const () as usize;
+        action.sa_flags = libc::SA_SIGINFO;
+        assert_eq!(libc::sigaction(libc::SIGURG, &raw const action, &raw mut former), 0);
+        former
+    };
+    drop(first);
+    let second = pools();
+    // SAFETY: the signal has a handler.
+    unsafe { libc::raise(libc::SIGURG) };
+    assert_eq!(CALLS.load(Ordering::Relaxed), 1);
+    drop(second);
+    // SAFETY: as above; ours stays, which passes signals on to nobody else's.
+    assert_eq!(unsafe { libc::sigaction(libc::SIGURG, &raw const former, std::ptr::null_mut()) }, 0);
+}
+
 /// A steady clock also ticks for a worker that no thief can ask.
 #[test]
 fn a_steady_clock_needs_no_thief() {
