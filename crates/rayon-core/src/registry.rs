@@ -76,8 +76,9 @@ fn with_current<R>(f: impl FnOnce(Option<&Arc<Registry>>) -> R) -> R {
 
 /// Runs `call`, in which the current thread, if it is no worker, may be a guest of this registry's crew.
 fn as_guest<R>(registry: &Arc<Registry>, call: impl FnOnce() -> R) -> R {
-    // A worker of another registry stays one.
-    let _inside = (!is_worker()).then(|| Inside::new(registry));
+    // A worker of another pool stays one, and runs that pool's jobs meanwhile.
+    let is_outside = !is_worker() && filch::inside::host::here().is_none();
+    let _inside = is_outside.then(|| Inside::new(registry));
     call()
 }
 
@@ -128,7 +129,12 @@ impl Registry {
         let (crew, lease, seats) = settings::crew(threads, follows, builder.found, is_plain).map_err(io_error)?;
         let may_restart = is_global && !builder.use_current_thread;
         let mut name = builder.get_thread_name.take();
-        let mut name = |index| name.as_mut().map(|name| name(index));
+        let mut name = |index| {
+            let name: Option<String> = name.as_mut().map(|name| name(index));
+            let is_whole = name.as_ref().is_none_or(|name| !name.contains('\0'));
+            assert!(is_whole, "the name of thread {index} has a zero byte: {name:?}");
+            name
+        };
         // A name may panic, with the threads before it started already: only what starts later is named in advance.
         let ordinary = S::RUN.filter(|_| may_restart || comes_late).map(|run| Ordinary {
             run,

@@ -34,3 +34,15 @@ fn callers_work_only_on_the_global_pool() {
         assert_ne!(pool.install(here), me);
     }
 }
+
+/// A worker of filch's own that waits for a pool of rayon's is no thread of that pool in what it runs meanwhile.
+#[test]
+fn a_worker_of_another_pool_stays_one() {
+    let rayon = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let other = filch::ThreadPool::builder().workers(4).caller_works(false).build().unwrap();
+    other.install(|| {
+        let waits = || rayon.install(|| thread::sleep(A_WHILE * 50));
+        let looks = || assert_eq!((current_thread_index(), rayon.current_thread_index()), (None, None));
+        filch::for_each(0..64, |n| if n % 8 == 0 { waits() } else { looks() });
+    });
+}
