@@ -392,9 +392,12 @@ impl<P: Pool> Builder<P> {
 
     fn admits_guests(&self, by: Option<By>) -> bool {
         // A signal interrupts the worker's own thread, even if a guest has the seat.
+        by != Some(By::Signal) && self.habits.idle == Idle::Sleep && self.lets_callers_work()
+    }
+
+    pub(crate) fn lets_callers_work(&self) -> bool {
         let asks = self.pin || self.stack_size.is_some() || self.name.is_some();
-        let asks = asks || self.on_start.is_some() || self.on_exit.is_some();
-        by != Some(By::Signal) && self.habits.idle == Idle::Sleep && self.caller_works.unwrap_or(!asks)
+        self.caller_works.unwrap_or(!asks && self.on_start.is_none() && self.on_exit.is_none())
     }
 
     pub(crate) fn stack_size_for(&self, workers: usize) -> usize {

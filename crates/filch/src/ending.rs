@@ -4,15 +4,14 @@
 //! the push, and a fence, a thread outside looks whether the pool has ended; and the thread that ends it says so, fences,
 //! and looks for jobs. So one of them starts the threads again.
 
-use std::cell::Cell;
 use std::io;
-use std::sync::{Mutex, MutexGuard, TryLockError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use filch_memory::{Memory, Native, Ordering};
 
 use crate::builder::BuildError;
 use crate::registry::Common;
-use crate::start::{Running, end_late, wait_until};
+use crate::start::{Running, aside, wait_until};
 use crate::thread::Thread;
 use crate::unwind::abort_on_panic;
 
@@ -21,30 +20,9 @@ pub(crate) struct Mortal<'m> {
     pub(crate) common: &'m Common,
     pub(crate) running: &'m Mutex<Running>,
     /// Starts the thread of a worker that has none.
-    pub(crate) start_one: &'m dyn Fn(usize) -> io::Result<Thread>,
-    /// Starts all threads of a pool that has none. On failure some may have started.
-    pub(crate) start: &'m dyn Fn(&mut Running) -> Result<(), BuildError>,
-}
-
-thread_local! {
-    /// Whether the thread holds the lock of the threads, and perhaps runs other jobs meanwhile.
-    static IS_ENDING: Cell<bool> = const { Cell::new(false) };
-}
-
-/// The end of a pool by this thread, until dropped.
-struct Ending(());
-
-impl Ending {
-    fn begin() -> Self {
-        IS_ENDING.set(true);
-        Self(())
-    }
-}
-
-impl Drop for Ending {
-    fn drop(&mut self) {
-        IS_ENDING.set(false);
-    }
+    pub(crate) start_one: &'m (dyn Fn(usize) -> io::Result<Thread> + Sync),
+    /// Starts the threads of a pool that has none, except those that [come late](Common::come_late). On failure some may have started.
+    pub(crate) start: &'m (dyn Fn(&mut Running) -> Result<(), BuildError> + Sync),
 }
 
 #[cold]
@@ -58,61 +36,67 @@ impl Mortal<'_> {
     /// workers.
     ///
     /// # Panics
-    /// On a worker of the pool; in a job that a worker of another pool runs while it waits here; and if there is work for the
+    /// On a worker of the pool; on one of another pool, if the system refuses it a thread that waits instead; and if there is work for the
     /// threads, and they cannot be started again.
     pub(crate) fn end(&self, again: fn()) -> bool {
+        assert!(self.common.here().is_none(), "a task cannot end the global pool, of which it is a part");
+        aside(&|| self.end_here(again)).unwrap_or_else(|error| {
+            panic!("filch cannot start a thread to wait for the end of its global pool: {error}")
+        })
+    }
+
+    fn end_here(&self, again: fn()) -> bool {
         let common = self.common;
-        assert!(common.here().is_none(), "a task cannot end the global pool, of which it is a part");
-        assert!(!IS_ENDING.get(), "a task cannot end the global pool while its thread waits for that end");
         // Held until the end, so that nobody starts the threads meanwhile.
-        let held = Cell::new(None);
-        wait_until(|| {
-            let running = self.try_running();
-            let is_held = running.is_some();
-            held.set(running);
-            is_held
-        });
-        let mut running = held.into_inner().expect("it waited for that");
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         if running.threads.len() + common.threads_apart() != common.workers() {
             return common.is_ended();
         }
-        let _ending = Ending::begin();
         running.ticker = None;
         common.will_live_again(again);
         common.close();
-        // A call that has come late may wait for a broadcast to a worker that is gone.
-        let missed = |running: &Running| {
-            let mut threads = running.threads.iter().enumerate();
-            threads.find(|(worker, thread)| thread.is_finished() && common.has_mail(*worker)).map(|(worker, _)| worker)
-        };
-        let is_over =
-            |running: &Running| running.threads.iter().all(Thread::is_finished) && common.are_others_finished();
-        loop {
-            wait_until(|| is_over(&running) || missed(&running).is_some() || common.late_misses_mail());
-            let mut come_back = || {
-                let Some(worker) = missed(&running) else { return common.late_comes_back() };
-                // Joined first, since only that makes the worker's memory the next thread's.
-                running.threads.remove(worker).join();
-                running.threads.insert(worker, (self.start_one)(worker)?);
-                Ok(true)
-            };
-            let came_back = abort_on_panic("a call waits for a worker of the global pool that has left", || {
-                come_back()
-                    .unwrap_or_else(|source| cannot_start(&BuildError::Thread { started: 0, workers: 1, source }))
+        // Threads whose seats have others, and which perhaps still destroy thread-local values.
+        let mut former = Vec::new();
+        let mut has_left = false;
+        while !has_left {
+            wait_until(|| self.missed(&running).is_some() || common.late_misses_mail() || self.has_left(&running));
+            has_left = abort_on_panic("a call waits for a worker of the global pool that has left", || {
+                let came_back = self.come_back(&mut running, &mut former);
+                !came_back
+                    .unwrap_or_else(|error| panic!("filch cannot start a thread of its global pool again: {error}"))
             });
-            if !came_back {
-                break;
-            }
         }
-        running.join();
-        end_late(common);
+        former.append(&mut running.threads);
+        former.append(&mut common.late_threads());
         common.has_ended();
         // Pairs with that of a thread which has pushed a job and looks whether the pool has ended.
         Native::fence(Ordering::SeqCst);
         if common.has_left() {
             self.start(&mut running);
         }
+        // Before the joins: what destroys a thread-local value may start the threads again.
+        drop(running);
+        former.into_iter().for_each(Thread::join);
         true
+    }
+
+    /// Whether all workers have left.
+    fn has_left(&self, running: &Running) -> bool {
+        running.threads.iter().all(Thread::is_finished) && self.common.late_has_left()
+    }
+
+    /// Returns a worker that has left, and for which a call that has come late has a broadcast.
+    fn missed(&self, running: &Running) -> Option<usize> {
+        let mut threads = running.threads.iter().enumerate();
+        threads.find(|(worker, thread)| thread.is_finished() && self.common.has_mail(*worker)).map(|(worker, _)| worker)
+    }
+
+    /// Starts the threads of such workers again, and adds their former ones. Returns whether there were any.
+    fn come_back(&self, running: &mut Running, former: &mut Vec<Thread>) -> io::Result<bool> {
+        let Some(worker) = self.missed(running) else { return self.common.late_comes_back(former) };
+        let thread = (self.start_one)(worker)?;
+        former.push(std::mem::replace(&mut running.threads[worker], thread));
+        Ok(true)
     }
 
     /// Starts the threads again, if the pool has ended. Does not wait for a thread that ends it, and which may wait for
@@ -143,12 +127,16 @@ impl Mortal<'_> {
 
     fn start(&self, running: &mut Running) {
         self.common.begins_again();
-        if let Err(error) = (self.start)(running) {
-            running.ticker = None;
-            self.common.close();
-            running.join();
-            self.common.has_ended();
-            cannot_start(&error);
+        let Err(error) = (self.start)(running) else { return self.common.late_starts_again() };
+        running.ticker = None;
+        self.common.close();
+        running.join();
+        self.common.has_ended();
+        // As in `end_here`. Others that came meanwhile have found a pool that lives.
+        Native::fence(Ordering::SeqCst);
+        if self.common.has_left() {
+            abort_on_panic("a pool that had ended cannot run a job", || cannot_start(&error));
         }
+        cannot_start(&error);
     }
 }

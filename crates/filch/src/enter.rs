@@ -4,6 +4,7 @@
 //! Invariant: no call from outside returns before its job is settled; and nothing unwinds out of a seat while a guest
 //! has it.
 
+use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use crate::fork;
@@ -16,6 +17,7 @@ use crate::registry::Common;
 use crate::spares::Spares;
 use crate::spawn::{MayDangle, Spawned};
 use crate::thread_stack;
+use crate::unwind::AbortOnUnwind;
 
 /// The stack space that a guest must have left: nearly all that Rust gives a thread.
 const ROOM: usize = 7 << 18;
@@ -66,9 +68,11 @@ impl Common {
             })
         };
         self.begins_outside();
+        let borrowed = AbortOnUnwind("a call panicked that had been given to a pool");
         let has_woken = self.inject_counted(job);
         // A woken worker takes long to start.
         latch::wait(&latch, None, has_woken);
+        mem::forget(borrowed);
         match outcome.expect("the job has run") {
             Ok(result) => result,
             Err(payload) => resume_unwind(payload),

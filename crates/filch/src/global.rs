@@ -6,6 +6,8 @@
 use crate::builder::{BuildError, Builder};
 use crate::ending::{Mortal, cannot_start};
 use crate::inside::host::{PerProcess, Single};
+use crate::pool::Split;
+use crate::start::Failed;
 use crate::thread_pool::ThreadPool;
 use crate::wait::Begins;
 
@@ -54,7 +56,8 @@ impl ThreadPool {
     ///
     /// Calls of other threads end first: it waits until the pool has nothing to do, so it may wait for ever if they keep
     /// coming without a pause. A call that comes while workers leave may find few of them, and starts the threads
-    /// again if it finds none. A worker of another pool runs its own pool's jobs meanwhile.
+    /// again if it finds none; so does a destructor of a worker's thread-local value. A worker of another pool runs its own pool's jobs
+    /// meanwhile, which may use this pool, too.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
@@ -67,8 +70,8 @@ impl ThreadPool {
     /// ```
     ///
     /// # Panics
-    /// On a worker of the global pool, which would wait for itself; and in a job that a worker of another pool runs while
-    /// it waits here.
+    /// On a worker of the global pool, which would wait for itself; and on one of another pool, if the system refuses a thread that waits
+    /// for it.
     pub fn end_global() {
         if let Some(global) = GLOBAL.get().get() {
             global.mortal(|pool| _ = pool.end(again));
@@ -95,9 +98,11 @@ impl Builder {
         self.unpin = !self.pin;
         let make = move || {
             let workers = self.settle_workers()?;
-            Ok(Global { pool: self.build_with(workers)?, builder: self })
+            Ok(Global { pool: self.try_build_with(workers)?, builder: self })
         };
-        GLOBAL.get().make_first(make)?.map(|global| &global.pool).ok_or(BuildError::GlobalExists)
+        let made: Result<_, Failed<Split>> = GLOBAL.get().make_first(make);
+        // What has been built ends after the making, for which a start hook that wants the global pool waits.
+        made?.map(|global| &global.pool).ok_or(BuildError::GlobalExists)
     }
 }
 

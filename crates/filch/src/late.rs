@@ -17,14 +17,17 @@
 //! take its seat, and it does not count as searching. No thread starts to sleep once the pool closes.
 
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::abort;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use filch_memory::{Atomic, Memory, Native, Ordering};
 
 use crate::interrupts::{Held, Mask};
+use crate::kept::keep;
 use crate::processors::{self, Affinity};
 use crate::registry::Common;
+use crate::start::wait_until;
 use crate::thread::Thread;
 use crate::unwind::warn;
 use crate::wait::Begins;
@@ -50,10 +53,8 @@ enum State {
     There(Thread),
     /// The system has refused the thread.
     Dead,
-    /// It has left without a thread.
+    /// It has left, and has no thread.
     Left,
-    /// It is a worker like the others, as far as the pool has threads.
-    Over,
 }
 
 /// What a thread has from the one that starts it, from another one.
@@ -99,16 +100,17 @@ impl State {
 
     /// Whether the worker has left.
     fn has_left(&self) -> bool {
-        match self {
-            Self::There(thread) => thread.is_finished(),
-            Self::Left => true,
-            Self::Absent | Self::Dead | Self::Over => false,
-        }
+        matches!(self, Self::Left) || matches!(self, Self::There(thread) if thread.is_finished())
     }
 
-    fn join(self) {
-        if let Self::There(thread) = self {
-            thread.join();
+    /// Takes the thread from a worker that leaves, or has left.
+    fn take_thread(&mut self) -> Option<Thread> {
+        match std::mem::replace(self, Self::Left) {
+            Self::There(thread) => Some(thread),
+            other => {
+                *self = other;
+                None
+            }
         }
     }
 }
@@ -200,17 +202,15 @@ impl Late {
         Ok(())
     }
 
-    /// Starts the thread of a worker that has left, again.
+    /// Starts the thread of a worker that has left, again. Returns the former one.
     ///
     /// # Errors
     /// The system's, if it refuses the thread.
-    fn come_back(&self, worker: usize) -> io::Result<()> {
-        if let Some(mut state) = self.state(worker) {
-            // Joined first, since only that makes the worker's memory the next thread's.
-            std::mem::replace(&mut *state, State::Left).join();
-            *state = State::There(self.begin(worker, Begins::Awake)?);
-        }
-        Ok(())
+    fn come_back(&self, worker: usize) -> io::Result<Option<Thread>> {
+        let Some(mut state) = self.state(worker) else { return Ok(None) };
+        let former = state.take_thread();
+        self.begin_in(&mut state, worker, Begins::Awake)?;
+        Ok(former)
     }
 
     /// Starts a worker's thread; if the system refuses it, the state stays as it was.
@@ -221,22 +221,32 @@ impl Late {
     fn begin(&self, worker: usize, begins: Begins) -> io::Result<Thread> {
         // A new thread has the mask of the one that starts it.
         let _held = Held::all();
-        (self.begin)(worker, begins, Arc::clone(&self.inherited))
+        // Whoever needs the worker may have published what it borrows, so it cannot unwind.
+        catch_unwind(AssertUnwindSafe(|| (self.begin)(worker, begins, Arc::clone(&self.inherited)))).unwrap_or_else(
+            |payload| {
+                keep(payload);
+                Err(io::Error::other("its start panicked"))
+            },
+        )
     }
 
-    /// Ends what there is of a worker once no other thread of the pool wants it: joins the thread, or has `retire` take the seat from the
-    /// worker without one. Returns `false` if somebody else has the seat for now.
-    fn end(&self, worker: usize, retire: impl FnOnce(usize) -> bool) -> bool {
+    /// Lets a worker without a thread leave, by `retire`, which takes the seat. Returns whether the worker has left.
+    fn leaves(&self, worker: usize, retire: impl FnOnce(usize) -> bool) -> bool {
         let Some(mut state) = self.state(worker) else { return true };
         if let State::Absent = *state
-            && !retire(worker)
+            && retire(worker)
         {
-            return false;
+            *state = State::Left;
         }
-        let former = std::mem::replace(&mut *state, State::Over);
-        drop(state);
-        former.join();
-        true
+        !matches!(*state, State::Absent) && state.is_finished()
+    }
+
+    /// Says, once, that the system has refused a thread.
+    fn warns(&self, worker: usize, error: &io::Error) {
+        // Relaxed: once is enough, and twice no harm.
+        if !self.has_warned.swap(true, Ordering::Relaxed) {
+            warn(format_args!("worker {worker} has no thread, and the others do its part ({error})"));
+        }
     }
 
     fn workers(&self) -> impl Iterator<Item = usize> {
@@ -261,20 +271,19 @@ impl Common {
         let is_first = self.late.set(Arc::clone(&late)).is_ok();
         debug_assert!(is_first, "a pool is made once");
         let common = Arc::downgrade(self);
-        self.dormitory.on_rouse(move |_, worker| {
+        self.dormitory.on_rouse(move |worker| {
             // Whoever wakes a worker keeps what it belongs to.
             let common = || common.upgrade().expect("a worker has its pool");
             match late.start(worker, || common().is_over()) {
-                Ok(true) => return,
+                Ok(true) => return true,
                 Ok(false) => {}
                 Err(error) => {
-                    // Relaxed: once is enough, and twice no harm.
-                    if !late.has_warned.swap(true, Ordering::Relaxed) {
-                        warn(format_args!("worker {worker} has no thread, and the others do its part ({error})"));
-                    }
+                    late.warns(worker, &error);
+                    common().may_need(worker);
                 }
             }
             common().goes_without(worker);
+            false
         });
     }
 
@@ -295,11 +304,7 @@ impl Common {
     /// Counts a late worker, which has been woken, as one that has ended its search and left.
     fn goes_without(&self, worker: usize) {
         self.stands_in_no_more(worker);
-        let sleepers = self.dormitory.sleepers();
-        sleepers.end_search();
-        if sleepers.sleepers_after() {
-            self.dormitory.wake_for_any(0);
-        }
+        self.dormitory.sleepers().end_search();
     }
 
     fn stands_in_no_more(&self, worker: usize) {
@@ -331,28 +336,32 @@ impl Common {
         }
     }
 
-    /// The number of threads that the pool has, or will have, apart from those it was started with.
+    /// Called after a worker has died. Whoever posts a job to it after this finds it dead.
+    fn may_need(&self, worker: usize) {
+        if self.has_mail(worker) {
+            self.needs(worker);
+        }
+    }
+
+    /// The number of workers whose threads are apart from those that the pool was started with.
     pub(crate) fn threads_apart(&self) -> usize {
-        let is_apart = |late: &Late, worker| late.is(worker, |state| !matches!(state, State::Over));
-        self.late.get().map_or(0, |late| late.workers().filter(|worker| is_apart(late, *worker)).count())
+        self.late.get().map_or(0, |late| late.states.len())
     }
 
-    /// Whether such threads have ended, or do not exist.
-    pub(crate) fn are_others_finished(&self) -> bool {
-        self.late.get().is_none_or(|late| late.workers().all(|worker| late.is(worker, State::is_finished)))
-    }
-
-    /// Whether the thread of a late worker has ended and missed a job which only that may run.
+    /// Whether such a worker has left and missed a job which only that may run.
     pub(crate) fn late_misses_mail(&self) -> bool {
         self.missing_mail().next().is_some()
     }
 
-    /// Starts such threads again. Returns whether there were any.
+    /// Starts the threads of such workers again. Adds the former ones. Returns whether there were any.
     ///
     /// # Errors
     /// The system's, if it refuses a thread.
-    pub(crate) fn late_comes_back(&self) -> io::Result<bool> {
-        self.missing_mail().try_fold(false, |_, (late, worker)| late.come_back(worker).map(|()| true))
+    pub(crate) fn late_comes_back(&self, former: &mut Vec<Thread>) -> io::Result<bool> {
+        self.missing_mail().try_fold(false, |_, (late, worker)| {
+            former.extend(late.come_back(worker)?);
+            Ok(true)
+        })
     }
 
     fn missing_mail(&self) -> impl Iterator<Item = (&Late, usize)> {
@@ -360,20 +369,10 @@ impl Common {
         late.filter(|(late, worker)| self.has_mail(*worker) && late.is(*worker, State::has_left))
     }
 
-    /// Ends what [comes late](Self::come_late), after the other threads have left: those workers are then as ones that have left. Returns
-    /// `false` if that may come about soon: if a guest has a seat, or a thread runs and the caller does not want to `wait` for it.
-    pub(crate) fn ends_late(&self, wait: bool) -> bool {
+    /// Returns whether all that [come late](Self::come_late) have left. Those without a thread do so here, after the others, unless a
+    /// guest has the seat.
+    pub(crate) fn late_has_left(&self) -> bool {
         let Some(late) = self.late.get() else { return true };
-        // First the threads, each of which may still start another.
-        let has_thread = |worker: &usize| late.is(*worker, |state| matches!(state, State::There(_)));
-        while late.workers().any(|worker| has_thread(&worker)) {
-            for worker in late.workers().filter(has_thread) {
-                if !wait && !late.is(worker, State::is_finished) {
-                    return false;
-                }
-                late.end(worker, |_| false);
-            }
-        }
         let retire = |worker| {
             let place = self.dormitory.place(worker);
             let is_taken = place.take(self.dormitory.sleepers());
@@ -383,7 +382,42 @@ impl Common {
             }
             is_taken
         };
-        late.workers().all(|worker| (wait || late.is(worker, State::is_finished)) && late.end(worker, retire))
+        late.workers().all(|worker| late.is(worker, State::is_finished))
+            && late.workers().all(|worker| late.leaves(worker, retire))
+    }
+
+    /// Takes the threads of such workers, which leave, or have left.
+    pub(crate) fn late_threads(&self) -> Vec<Thread> {
+        let late = self.late.get().into_iter();
+        late.flat_map(|late| late.workers().filter_map(|worker| late.state(worker)?.take_thread())).collect()
+    }
+
+    /// Ends what comes late, after the other threads have ended. No guest will come any more.
+    pub(crate) fn late_ends(&self) {
+        // Each thread may still start another.
+        loop {
+            let threads = self.late_threads();
+            if threads.is_empty() {
+                break;
+            }
+            threads.into_iter().for_each(Thread::join);
+        }
+        wait_until(|| self.late_has_left());
+    }
+
+    /// Starts the threads of all that come late, which have left. The pool goes on without those that the system refuses.
+    pub(crate) fn late_starts_again(&self) {
+        for (late, worker) in
+            self.late.get().into_iter().flat_map(|late| late.workers().map(move |worker| (late, worker)))
+        {
+            let Some(mut state) = late.state(worker) else { continue };
+            *state = State::Dead;
+            if let Err(error) = late.begin_in(&mut state, worker, Begins::Awake) {
+                late.warns(worker, &error);
+                drop(state);
+                self.may_need(worker);
+            }
+        }
     }
 
     /// Wakes all workers that have a thread, or a guest.

@@ -2,6 +2,8 @@
 //!
 //! Invariant: the value is set once, by a holder of the lock.
 
+use std::cell::Cell;
+use std::ptr::null;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// A value made at its first use, or before that by whoever wants to choose it: a global pool. If making it fails, the
@@ -20,6 +22,27 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 pub struct Single<T> {
     made: OnceLock<T>,
     making: Mutex<()>,
+}
+
+thread_local! {
+    /// What this thread makes.
+    static MADE: Cell<*const ()> = const { Cell::new(null()) };
+}
+
+/// Makes a value, until dropped.
+struct Maker(*const ());
+
+impl Maker {
+    fn of(value: *const ()) -> Self {
+        assert!(MADE.get() != value, "the global pool is not there yet while it is made, also for names and settings");
+        Self(MADE.replace(value))
+    }
+}
+
+impl Drop for Maker {
+    fn drop(&mut self) {
+        MADE.set(self.0);
+    }
 }
 
 impl<T> Default for Single<T> {
@@ -61,8 +84,12 @@ impl<T> Single<T> {
     }
 
     /// Returns the value, and whether this has made it.
+    ///
+    /// # Panics
+    /// If the current thread is making it: `make` would wait for itself.
     #[cold]
     fn make<E>(&self, make: impl FnOnce() -> Result<T, E>) -> Result<(&T, bool), E> {
+        let _maker = Maker::of(std::ptr::from_ref(self).cast());
         let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
         let is_new = self.made.get().is_none();
         if is_new {

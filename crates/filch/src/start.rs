@@ -3,6 +3,7 @@
 //! Invariant: a failed start leaves no thread behind.
 
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::builder::{BuildError, Builder, Hook};
@@ -21,8 +22,27 @@ use crate::registry::Common;
 use crate::thread::Thread;
 use crate::thread_pool::ThreadPool;
 use crate::ticker::Ticker;
-use crate::unwind::{abort_on_panic, warn};
+use crate::unwind::{AbortOnUnwind, abort_on_panic, warn};
 use crate::wait::{self, Begins};
+
+/// Why a pool cannot be built. Dropping it ends what has been built, and waits for the threads that have started.
+pub(crate) struct Failed<P: Pool> {
+    error: BuildError,
+    pool: Option<Box<ThreadPool<P>>>,
+}
+
+impl<P: Pool> From<BuildError> for Failed<P> {
+    fn from(error: BuildError) -> Self {
+        Self { error, pool: None }
+    }
+}
+
+impl<P: Pool> From<Failed<P>> for BuildError {
+    fn from(Failed { error, pool }: Failed<P>) -> Self {
+        drop(pool);
+        error
+    }
+}
 
 /// The threads of a pool.
 #[derive(Default)]
@@ -36,9 +56,7 @@ pub(crate) struct Running {
 impl Running {
     /// Joins the threads, which leave.
     pub(crate) fn join(&mut self) {
-        for thread in self.threads.drain(..) {
-            thread.join();
-        }
+        self.threads.drain(..).for_each(Thread::join);
     }
 }
 
@@ -56,10 +74,30 @@ pub(crate) fn wait_until(is_done: impl Fn() -> bool) {
     }
 }
 
-/// Ends the threads of workers that [come late](Common::come_late), after the others have left. A worker of another pool runs jobs of that
-/// one meanwhile.
-pub(crate) fn end_late(common: &Common) {
-    wait_until(|| common.ends_late(current_home().is_none()));
+/// Runs what blocks: on a thread of its own, if this one is a worker, which runs jobs of its own pool meanwhile, since what is awaited may
+/// wait for them.
+///
+/// # Errors
+/// The system's, if it refuses that thread. Then nothing has run.
+pub(crate) fn aside<R: Send>(blocks: &(impl Fn() -> R + Sync)) -> io::Result<R> {
+    if current_home().is_none() {
+        return Ok(blocks());
+    }
+    let outcome = Mutex::new(None);
+    let call = || {
+        let ended = catch_unwind(AssertUnwindSafe(blocks));
+        *outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(ended);
+    };
+    let call: &(dyn Fn() + Sync) = &call;
+    // SAFETY: the thread uses it until its body ends, which is awaited below; nothing unwinds in between.
+    let call = unsafe { std::mem::transmute::<&(dyn Fn() + Sync), &'static (dyn Fn() + Sync)>(call) };
+    let thread = Thread::start(Some("filch waits".to_owned()), None, call)?;
+    let waiting = AbortOnUnwind("a worker panicked while another thread waited for it");
+    wait_until(|| thread.is_finished());
+    std::mem::forget(waiting);
+    thread.join();
+    let ended = outcome.into_inner().unwrap_or_else(PoisonError::into_inner).expect("the call has ended");
+    Ok(ended.unwrap_or_else(|payload| resume_unwind(payload)))
 }
 
 impl<P: Pool> Builder<P> {
@@ -69,6 +107,8 @@ impl<P: Pool> Builder<P> {
         const STEP: usize = 1 << 2;
         let wanted = self.settle_workers()?;
         let (mut workers, mut refused) = (wanted, None);
+        // Whatever stacks the system grants.
+        self.caller_works = Some(self.lets_callers_work());
         loop {
             match self.build_with(workers) {
                 Err(BuildError::Thread { source, .. }) if self.stack_size_for(workers) > LEAST_STACK_SIZE => {
@@ -94,9 +134,14 @@ impl<P: Pool> Builder<P> {
 
     /// Builds a pool of this many workers.
     pub(crate) fn build_with(&self, workers: usize) -> Result<ThreadPool<P>, BuildError> {
+        Ok(self.try_build_with(workers)?)
+    }
+
+    /// As [`Builder::build_with`]; the caller drops what has been built so far.
+    pub(crate) fn try_build_with(&self, workers: usize) -> Result<ThreadPool<P>, Failed<P>> {
         let interrupts = self.possible_interrupts();
         if interrupts.is_some_and(|interrupts| interrupts.period.is_zero()) {
-            return Err(BuildError::Interrupts(io::Error::other("the time between two interrupts is zero")));
+            return Err(BuildError::Interrupts(io::Error::other("the time between two interrupts is zero")).into());
         }
         let places = self.places();
         let cores = self.prepare(workers, interrupts.map(|interrupts| interrupts.by), &places)?;
@@ -104,16 +149,19 @@ impl<P: Pool> Builder<P> {
         // SAFETY: there is no worker's thread yet, and no task.
         let begins: Vec<Begins> = cores.iter().map(|core| unsafe { self.lets_lie(core) }).collect();
         // Dropping the pool, also on failure, makes the started threads leave and waits for them.
-        let mut pool = ThreadPool { cores, common, running: Mutex::default() };
+        let pool = ThreadPool { cores, common, running: Mutex::default() };
         // An exit hook is called on each worker's thread. And a late thread has the processors of the first.
         let first = late::first(&begins);
         if first < begins.len() && self.on_exit.is_none() && places.len() == 0 {
             pool.common.come_late(self.late(first, &pool.cores));
         }
-        let mut running = Running::default();
+        let mut running = pool.running.lock().expect("nobody else knows the pool");
         let started = self.start(&pool, &places, &mut running, |worker| begins[worker]);
-        pool.running = Mutex::new(running);
-        started.map(|()| pool)
+        drop(running);
+        match started {
+            Ok(()) => Ok(pool),
+            Err(error) => Err(Failed { error, pool: Some(Box::new(pool)) }),
+        }
     }
 
     /// Lets the threads of the workers from number `first` on start when they are first needed.
@@ -122,7 +170,7 @@ impl<P: Pool> Builder<P> {
         // Asked for now, since a name may come from anything.
         let names: Vec<_> = (first..workers).map(|worker| self.name_of(worker)).collect();
         let cores = Arc::downgrade(cores);
-        let (usual, unpin) = (self.stack_size_for(workers), self.unpin);
+        let (usual, is_asked_for, unpin) = (self.stack_size_for(workers), self.stack_size.is_some(), self.unpin);
         Late::new(first, workers, move |worker, begins, inherited| {
             let start = |stack_size| {
                 let cores = cores.upgrade().expect("whoever wakes a worker keeps it");
@@ -138,12 +186,17 @@ impl<P: Pool> Builder<P> {
                     unsafe { work(core, stack_size, begins, || (), || ()) };
                 })
             };
-            start(usual).or_else(|_| start(usual.min(LEAST_STACK_SIZE)))
+            match start(usual) {
+                Err(_) if !is_asked_for => start(usual.min(LEAST_STACK_SIZE)),
+                started => started,
+            }
         })
     }
 
     fn name_of(&self, worker: usize) -> String {
-        self.name.as_ref().map_or_else(|| format!("filch {worker}"), |name| name(worker))
+        let name = self.name.as_ref().map_or_else(|| format!("filch {worker}"), |name| name(worker));
+        assert!(!name.contains('\0'), "the name of worker {worker}'s thread has a zero byte: {name:?}");
+        name
     }
 
     /// Lets a worker begin asleep, if that makes no difference to its user: a start hook comes before all work.
@@ -276,11 +329,12 @@ impl<P: Pool> Drop for ThreadPool<P> {
             // A task drops its own pool. The threads leave by themselves, and keep the workers alive.
             return;
         }
-        // A worker of another pool keeps working, since this pool's unfinished jobs may wait for it.
-        if current_home().is_some() {
-            wait_until(|| running.threads.iter().all(Thread::is_finished) && self.common.are_others_finished());
-        }
-        running.join();
-        end_late(&self.common);
+        let running = Mutex::new(running);
+        let ends = || {
+            running.lock().unwrap_or_else(PoisonError::into_inner).join();
+            self.common.late_ends();
+        };
+        // A worker of another pool that can have no thread for it waits without working.
+        aside(&ends).unwrap_or_else(|_| ends());
     }
 }

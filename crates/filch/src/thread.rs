@@ -7,14 +7,23 @@
 //! Invariant: a child of a process with pools never calls the standard library to start a thread.
 
 use std::io;
+use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
+
+use filch_memory::{Memory, Native, Ordering};
 
 #[cfg(all(unix, not(miri)))]
 use crate::process;
 
 /// A thread that this library, or its host, has started. Dropping it lets the thread run on.
 #[derive(Debug)]
-pub struct Thread(Kind);
+pub struct Thread {
+    kind: Kind,
+    /// Whether the thread has run its body.
+    is_finished: Arc<Flag>,
+}
+
+type Flag = <Native as Memory>::AtomicBool;
 
 #[derive(Debug)]
 enum Kind {
@@ -50,11 +59,20 @@ impl Thread {
         stack_size: Option<usize>,
         body: impl FnOnce() + Send + 'static,
     ) -> io::Result<Self> {
+        let is_finished = Arc::new(Flag::new(false));
+        let says = Arc::clone(&is_finished);
+        let body = move || {
+            body();
+            // Release: pairs with the load in `is_finished`.
+            says.store(true, Ordering::Release);
+        };
         #[cfg(all(unix, not(miri)))]
         if process::is_child() {
-            return bare::Thread::start(name, stack_size, body).map(Kind::Bare).map(Self);
+            let kind = Kind::Bare(bare::Thread::start(name, stack_size, body)?);
+            return Ok(Self { kind, is_finished });
         }
-        Self::builder(name, stack_size).spawn(body).map(Self::from)
+        let kind = Kind::Ordinary(Self::builder(name, stack_size).spawn(body)?);
+        Ok(Self { kind, is_finished })
     }
 
     /// Returns the standard library's builder of such a thread, for one that borrows.
@@ -74,19 +92,16 @@ impl Thread {
         stack_size.into_iter().fold(builder, Builder::stack_size)
     }
 
-    /// Returns whether the thread has run its body. It may still destroy its thread-local values.
+    /// Returns whether the thread has run its body, which then happens before this returns. It may still destroy its thread-local
+    /// values. A thread whose body has panicked never finishes.
     pub fn is_finished(&self) -> bool {
-        match &self.0 {
-            Kind::Ordinary(thread) => thread.is_finished(),
-            #[cfg(all(unix, not(miri)))]
-            Kind::Bare(thread) => thread.is_finished(),
-        }
+        self.is_finished.load(Ordering::Acquire)
     }
 
     /// Waits until the thread has ended. What it did happens before this returns. A panic in its body is dropped, or in the child of a
     /// `fork()` has ended the process.
     pub fn join(self) {
-        match self.0 {
+        match self.kind {
             Kind::Ordinary(thread) => {
                 let outcome = thread.join();
                 debug_assert!(outcome.is_ok(), "threads of our own abort rather than panic");
@@ -103,7 +118,7 @@ impl Thread {
         reason = "with musl, the standard library and the crate libc have different types for it"
     )]
     pub(crate) fn name(&self) -> Name {
-        Name(match &self.0 {
+        Name(match &self.kind {
             Kind::Ordinary(thread) => std::os::unix::thread::JoinHandleExt::as_pthread_t(thread) as libc::pthread_t,
             #[cfg(not(miri))]
             Kind::Bare(thread) => return thread.name(),
@@ -123,19 +138,12 @@ unsafe impl Send for Name {}
 #[cfg(unix)]
 unsafe impl Sync for Name {}
 
-impl From<JoinHandle<()>> for Thread {
-    fn from(thread: JoinHandle<()>) -> Self {
-        Self(Kind::Ordinary(thread))
-    }
-}
-
 #[cfg(all(unix, not(miri)))]
 mod bare {
     use std::ffi::{CString, c_int, c_void};
     use std::io;
     use std::mem::{ManuallyDrop, MaybeUninit};
     use std::ptr::null_mut;
-    use std::sync::Arc;
 
     use super::Name;
     use crate::limits::LARGEST_PAGE;
@@ -144,22 +152,13 @@ mod bare {
     struct Life {
         name: Option<CString>,
         body: Box<dyn FnOnce() + Send>,
-        /// Dropped when the body has run.
-        alive: Arc<()>,
     }
 
-    /// A thread of the system's.
+    /// A thread of the system's, neither joined nor detached. Detaches it when dropped.
     #[derive(Debug)]
-    pub(super) struct Thread {
-        attached: Attached,
-        alive: Arc<()>,
-    }
+    pub(super) struct Thread(Name);
 
-    /// A thread that is neither joined nor detached. Detaches it when dropped.
-    #[derive(Debug)]
-    struct Attached(Name);
-
-    impl Drop for Attached {
+    impl Drop for Thread {
         fn drop(&mut self) {
             // SAFETY: the type's invariant; any thread may detach another one.
             unsafe { libc::pthread_detach(self.0.0) };
@@ -198,7 +197,7 @@ mod bare {
     /// A panic cannot leave this function, and ends the process.
     extern "C" fn run(life: *mut c_void) -> *mut c_void {
         // SAFETY: `start` leaked it, for this thread.
-        let Life { name, body, alive } = *unsafe { Box::from_raw(life.cast::<Life>()) };
+        let Life { name, body } = *unsafe { Box::from_raw(life.cast::<Life>()) };
         #[cfg(any(target_os = "linux", target_os = "android"))]
         if let Some(name) = name {
             const MOST: usize = 15;
@@ -210,7 +209,6 @@ mod bare {
         #[cfg(not(any(target_os = "linux", target_os = "android")))]
         drop(name);
         body();
-        drop(alive);
         null_mut()
     }
 
@@ -225,8 +223,7 @@ mod bare {
             if let Some(bytes) = stack_size {
                 attributes.set_stack_size(bytes)?;
             }
-            let alive = Arc::new(());
-            let life = Box::into_raw(Box::new(Life { name, body: Box::new(body), alive: Arc::clone(&alive) }));
+            let life = Box::into_raw(Box::new(Life { name, body: Box::new(body) }));
             let mut pthread = MaybeUninit::uninit();
             // SAFETY: the attributes are initialized, and `run` takes what is leaked.
             let error = unsafe {
@@ -238,21 +235,16 @@ mod bare {
             }
             check(error)?;
             // SAFETY: the call has succeeded, and written it.
-            Ok(Self { attached: Attached(Name(unsafe { pthread.assume_init() })), alive })
-        }
-
-        pub(super) fn is_finished(&self) -> bool {
-            Arc::strong_count(&self.alive) == 1
+            Ok(Self(Name(unsafe { pthread.assume_init() })))
         }
 
         pub(super) const fn name(&self) -> Name {
-            self.attached.0
+            self.0
         }
 
         pub(super) fn join(self) {
-            let Self { attached, .. } = self;
             // SAFETY: the thread is neither joined nor detached, and will not be.
-            let error = unsafe { libc::pthread_join(ManuallyDrop::new(attached).0.0, null_mut()) };
+            let error = unsafe { libc::pthread_join(ManuallyDrop::new(self).0.0, null_mut()) };
             assert_eq!(error, 0, "a thread is joined once, and not by itself");
         }
     }

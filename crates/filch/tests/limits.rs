@@ -2,6 +2,8 @@
 #![cfg(target_os = "linux")]
 
 mod common;
+#[path = "common/refusing.rs"]
+mod refusing;
 
 use std::env;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,6 +14,7 @@ use std::time::Duration;
 use filch::pool::{Heartbeat, Queued};
 use filch::{BuildError, Builder, ThreadPool};
 use filch_queue::{ChaseLev, Lace, PdqRAsync, The, Unfenced};
+use refusing::limit_address_space;
 
 fn fib(n: u64) -> u64 {
     if n < 2 {
@@ -98,17 +101,9 @@ fn too_many_workers_are_an_error() {
     assert_eq!(alone.run(|mut w| w.join(|_| 1, |_| 2)), (1, 2));
 }
 
-/// Limits the address space.
-fn limit_address_space(bytes: u64) {
-    let limit = libc::rlimit { rlim_cur: bytes, rlim_max: libc::RLIM_INFINITY };
-    // SAFETY: the call reads the limit.
-    assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &raw const limit) }, 0);
-}
-
 /// Leaves no address space for another thread's stack.
 fn no_more_threads() {
-    let pages = std::fs::read_to_string("/proc/self/statm").unwrap();
-    limit_address_space(pages.split(' ').next().unwrap().parse::<u64>().unwrap() * 4096 + (512 << 10));
+    limit_address_space(Some(512 << 10));
 }
 
 /// A pool of which only the first worker has a thread yet, and the others cannot have one.
@@ -138,7 +133,7 @@ fn goes_without_late_workers() {
             wake_all(&pool);
             assert_eq!(pool.install(|| fib(15)), 610);
         }
-        limit_address_space(libc::RLIM_INFINITY);
+        limit_address_space(None);
     }
 }
 
@@ -157,7 +152,7 @@ fn needs_all_workers() {
             }
             assert_eq!(pool.install(|| fib(15)), 610);
         }
-        limit_address_space(libc::RLIM_INFINITY);
+        limit_address_space(None);
         assert_eq!(pool.broadcast(|w| w.index()), (0..workers).collect::<Vec<_>>());
     }
 }
@@ -168,7 +163,7 @@ fn has_late_workers_again() {
     for (workers, follows) in [(2, false), (2, true), (5, false), (5, true)] {
         let pool = with_the_first(workers, follows, true);
         wake_all(&pool);
-        limit_address_space(libc::RLIM_INFINITY);
+        limit_address_space(None);
         assert_eq!(pool.broadcast(|w| w.index()), (0..workers).collect::<Vec<_>>());
         assert_eq!(pool.install(|| fib(15)), 610);
     }

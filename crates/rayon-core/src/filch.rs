@@ -26,8 +26,8 @@ use crate::registry::started_global;
 /// ```
 ///
 /// # Panics
-/// On a thread of the global pool, which would wait for itself; in a task that a thread of another pool runs while it waits
-/// here; and if spawned tasks need a thread that cannot be started.
+/// On a thread of the global pool, which would wait for itself; and if a thread that is needed cannot be started: for spawned tasks, or
+/// to wait for a thread of another pool, which runs its own pool's tasks meanwhile.
 pub fn end_global() -> bool {
     let Some((registry, lease)) = started_global() else { return true };
     let (Some(ordinary), Some(threads)) = (&registry.ordinary, &registry.threads) else { return false };

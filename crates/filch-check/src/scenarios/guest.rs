@@ -143,10 +143,11 @@ pub fn program<M: Checker>(guests: usize, waits: bool, begins: Own) -> Program {
     // Whether the own thread has been started.
     let has_begun = (begins == Own::Late).then(|| Arc::new(<M::AtomicU32 as Atomic<u32>>::new(0)));
     if let Some(has_begun) = has_begun.clone() {
-        shared.dormitory.on_rouse(move |_, _| {
+        shared.dormitory.on_rouse(move |_| {
             M::note(|| "starts the own thread".into());
             has_begun.store(1, Ordering::Release);
             M::wake_one(&has_begun);
+            true
         });
     }
     let (own, guest, poster) = (Seated(Arc::clone(&shared), !waits), Seated(Arc::clone(&shared), !waits), shared);

@@ -97,7 +97,10 @@ struct Closer(Arc<Common>);
 
 impl Drop for Closer {
     fn drop(&mut self) {
-        self.0.close();
+        // In the child of a `fork()`, the workers are elsewhere, and other threads may have held their locks.
+        if self.0.is_here() {
+            self.0.close();
+        }
     }
 }
 
@@ -200,9 +203,9 @@ impl Crew {
     /// Returns whether it has ended: not if there is another number of threads.
     ///
     /// # Panics
-    /// On a worker of this crew, in a job that a worker of another one runs while it waits here, and if a thread is needed and
-    /// does not start.
-    pub fn end(&self, threads: &Threads, start: &dyn Fn(Seat) -> io::Result<Thread>, again: fn()) -> bool {
+    /// On a worker of this crew; and if a thread is needed and does not start: a worker's, or one that waits for a worker of another crew,
+    /// which runs its own jobs meanwhile.
+    pub fn end(&self, threads: &Threads, start: &(dyn Fn(Seat) -> io::Result<Thread> + Sync), again: fn()) -> bool {
         let mut has_ended = false;
         self.mortal(threads, start, |crew| has_ended = crew.end(again));
         has_ended
@@ -212,17 +215,22 @@ impl Crew {
     ///
     /// # Panics
     /// If a thread does not start.
-    pub fn start_again(&self, threads: &Threads, start: &dyn Fn(Seat) -> io::Result<Thread>) {
+    pub fn start_again(&self, threads: &Threads, start: &(dyn Fn(Seat) -> io::Result<Thread> + Sync)) {
         self.mortal(threads, start, |crew| {
             crew.start_again();
         });
     }
 
-    fn mortal(&self, threads: &Threads, start: &dyn Fn(Seat) -> io::Result<Thread>, f: impl FnOnce(&Mortal<'_>)) {
+    fn mortal(
+        &self,
+        threads: &Threads,
+        start: &(dyn Fn(Seat) -> io::Result<Thread> + Sync),
+        f: impl FnOnce(&Mortal<'_>),
+    ) {
         let workers = self.workers();
         let start_one = |worker| start(self.seat(worker).ok_or_else(|| io::Error::other("its seat is taken"))?);
         let start = |running: &mut Running| {
-            (0..workers).try_for_each(|worker| {
+            (0..workers - self.common.threads_apart()).try_for_each(|worker| {
                 let started = |source| BuildError::Thread { started: worker, workers, source };
                 running.threads.push(start_one(worker).map_err(started)?);
                 Ok(())

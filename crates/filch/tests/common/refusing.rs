@@ -42,6 +42,16 @@ pub(crate) fn refuse(calls: &[libc::c_long], error: c_int, from: From) {
     }
 }
 
+/// Lets the process have so much more address space, or any amount.
+pub(crate) fn limit_address_space(more: Option<u64>) {
+    let pages = std::fs::read_to_string("/proc/self/statm").unwrap();
+    let pages: u64 = pages.split(' ').next().unwrap().parse().unwrap();
+    let rlim_cur = more.map_or(libc::RLIM_INFINITY, |more| pages * 4096 + more);
+    let limit = libc::rlimit { rlim_cur, rlim_max: libc::RLIM_INFINITY };
+    // SAFETY: the call reads a local of this frame.
+    assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &raw const limit) }, 0);
+}
+
 /// Runs an ignored test of the same file in its own process, with these variables, for at most a minute.
 pub(crate) fn child(test: &str, variables: &[(&str, &str)]) -> Output {
     let mut command = Command::new(env::current_exe().unwrap());

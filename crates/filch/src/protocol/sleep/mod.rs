@@ -81,6 +81,7 @@ pub const ANY_MEANWHILE: Wanted = u32::MAX - 2;
 pub struct Sleepers<M: Memory>(M::AtomicI64);
 
 /// Who has a seat.
+#[derive(Clone, Copy)]
 enum Holder {
     Own,
     Guest,
@@ -109,10 +110,10 @@ const SEARCHING: i64 = 1 << 32;
 pub struct Dormitory<M: Memory> {
     sleepers: Padded<Sleepers<M>>,
     places: Box<[Padded<Place<M>>]>,
-    has_roused: OnceLock<Roused<M>>,
+    has_roused: OnceLock<Roused>,
 }
 
-type Roused<M> = Box<dyn Fn(&Dormitory<M>, usize) + Send + Sync>;
+type Roused = Box<dyn Fn(usize) -> bool + Send + Sync>;
 
 /// The place where one worker sleeps.
 #[derive(Debug)]
@@ -197,8 +198,9 @@ impl<M: Memory> Dormitory<M> {
     }
 
     /// Sets what is called after a worker's own thread has been given its seat, with the number of the worker. So that thread need not
-    /// exist before. Called once, before other threads know the dormitory.
-    pub fn on_rouse(&self, has_roused: impl Fn(&Self, usize) + Send + Sync + 'static) {
+    /// exist before. It returns `false` if there is no such thread, and the worker does not search any more: then another sleeper is
+    /// woken instead, as by a worker that [ends its search](Sleepers::end_search). Called once, before other threads know the dormitory.
+    pub fn on_rouse(&self, has_roused: impl Fn(usize) -> bool + Send + Sync + 'static) {
         let is_first = self.has_roused.set(Box::new(has_roused)).is_ok();
         debug_assert!(is_first, "it is set once");
     }
@@ -234,8 +236,15 @@ impl<M: Sleep> Dormitory<M> {
     /// whether it did. Prefers idle workers. Precondition: the work is where the sleeper will look, and
     /// [`Sleepers::sleepers_after`] has returned that somebody sleeps.
     pub fn wake_for_any(&self, after: usize) -> bool {
-        !self.sleepers.is_searched()
-            && (self.wake_idle(after) || self.wake_where(after, |wanted| wanted == ANY_MEANWHILE))
+        self.told(self.rouse_for_any(after))
+    }
+
+    fn rouse_for_any(&self, after: usize) -> Option<(usize, Holder)> {
+        if self.sleepers.is_searched() {
+            return None;
+        }
+        let idle = self.rouse_where(after, |wanted| wanted == ANY);
+        idle.or_else(|| self.rouse_where(after, |wanted| wanted == ANY_MEANWHILE))
     }
 
     /// Wakes an idle sleeper, from number `after` on, even if a worker is searching; returns whether it did.
@@ -254,9 +263,19 @@ impl<M: Sleep> Dormitory<M> {
     }
 
     fn wake_where(&self, after: usize, wants: impl Fn(Wanted) -> bool) -> bool {
+        self.told(self.rouse_where(after, wants))
+    }
+
+    fn rouse_where(&self, after: usize, wants: impl Fn(Wanted) -> bool) -> Option<(usize, Holder)> {
         let after = after.min(self.len());
         let mut candidates = (after..self.len()).chain(0..after);
-        candidates.any(|worker| self.places[worker].would_help(&wants) && self.wake(worker))
+        candidates.find_map(|worker| {
+            let place = &self.places[worker];
+            if !place.would_help(&wants) {
+                return None;
+            }
+            place.wake_holder(&self.sleepers).map(|holder| (worker, holder))
+        })
     }
 
     /// Wakes the worker here if it sleeps or is about to; returns whether it does: see [`Place::wake`].
@@ -264,23 +283,27 @@ impl<M: Sleep> Dormitory<M> {
     /// # Panics
     /// If there is no such worker.
     pub fn wake(&self, worker: usize) -> bool {
-        let holder = self.places[worker].wake_holder(&self.sleepers);
-        if matches!(holder, Some(Holder::Own)) {
-            self.rouses(worker);
-        }
-        holder.is_some()
+        self.told(self.places[worker].wake_holder(&self.sleepers).map(|holder| (worker, holder)))
     }
 
     /// As [`Place::hand_over`].
     pub(super) fn hand_over(&self, worker: usize) {
         self.places[worker].hand_over();
-        self.rouses(worker);
+        self.told(Some((worker, Holder::Own)));
     }
 
-    fn rouses(&self, worker: usize) {
-        if let Some(has_roused) = self.has_roused.get() {
-            has_roused(self, worker);
+    /// Says that a worker has been woken, if one has; returns whether.
+    fn told(&self, roused: Option<(usize, Holder)>) -> bool {
+        let Some(has_roused) = self.has_roused.get() else { return roused.is_some() };
+        // In a loop, since many workers one after the other may have no thread.
+        let mut next = roused;
+        while let Some((worker, Holder::Own)) = next
+            && !has_roused(worker)
+            && self.sleepers.sleepers_after()
+        {
+            next = self.rouse_for_any(worker);
         }
+        roused.is_some()
     }
 
     /// Takes the seat of a [resting](Place::rest) worker, and returns its number; see [`Place::take`]. Prefers the last worker below
