@@ -30,6 +30,17 @@ fn queues_are_stressed() {
     assert_eq!(well(&["stress", "lace", "--seconds", "1", "--threads", "1", "--quiet"]), "");
 }
 
+/// Whether a δ suffices is the user's question, so a failure comes with its history.
+#[test]
+fn a_delta_that_is_too_small_is_told() {
+    let with = |delta| ["check", "ff-cl", "--buffer", "1", "--memory", "tso", "--delta", delta];
+    assert!(well(&with("1")).contains("11 checks"));
+    let output = check().args(with("0")).stdin(Stdio::null()).output().expect("the program starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("was taken 2 times") && said.contains("Again: filch check ff-cl --scenario"), "{said}");
+}
+
 #[cfg(unix)]
 #[test]
 fn an_interrupted_check_keeps_what_it_has() {
