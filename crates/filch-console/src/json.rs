@@ -1,6 +1,8 @@
 //! One JSON object per line.
+//!
+//! Invariant: one process at a time writes a file.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -27,22 +29,38 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Opens the file at once, so that a measurement of minutes does not end with an error.
+    /// Opens the file at once, so that a measurement of minutes does not end with an error. What it contains is lost.
+    ///
+    /// # Errors
+    /// If it cannot be written, or another process writes it.
     pub fn create(path: &Path) -> Result<Self> {
-        if path == Path::new("-") {
-            return Ok(Self { output: Box::new(io::stdout()), path: None });
-        }
-        let file = File::create(path).map_err(unwritable(path))?;
-        Ok(Self { output: Box::new(file), path: Some(path.to_path_buf()) })
+        Self::open(path, false)
     }
 
     /// Like [`Lines::create`], but appends to the file.
+    ///
+    /// # Errors
+    /// As there.
     pub fn append(path: &Path) -> Result<Self> {
+        Self::open(path, true)
+    }
+
+    fn open(path: &Path, keeps: bool) -> Result<Self> {
         if path == Path::new("-") {
-            return Self::create(path);
+            return Ok(Self { output: Box::new(io::stdout()), path: None });
         }
-        let file = OpenOptions::new().append(true).create(true).open(path).map_err(unwritable(path))?;
-        Ok(Self { output: Box::new(file), path: Some(path.to_path_buf()) })
+        let alone = || {
+            let file = OpenOptions::new().append(true).create(true).open(path)?;
+            // Some file systems have no locks.
+            if let Err(TryLockError::WouldBlock) = file.try_lock() {
+                return Err(io::Error::other("another process is writing it"));
+            }
+            if !keeps && file.metadata()?.is_file() {
+                file.set_len(0)?;
+            }
+            Ok::<File, io::Error>(file)
+        };
+        Ok(Self { output: Box::new(alone().map_err(unwritable(path))?), path: Some(path.to_path_buf()) })
     }
 
     /// Whether the lines go to standard output.
@@ -80,4 +98,28 @@ pub fn write_file(path: &Path, contents: impl AsRef<[u8]>) -> Result {
 
 fn unwritable(path: &Path) -> impl Fn(io::Error) -> Error {
     move |error| Error::File(path.to_path_buf(), error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_has_one_writer() {
+        let path = std::env::temp_dir().join(format!("filch-writers-{}", std::process::id()));
+        let mut first = Lines::create(&path).unwrap();
+        first.write(&1).unwrap();
+        for open in [Lines::create, Lines::append] {
+            let said = open(&path).err().expect("somebody writes it").to_string();
+            assert!(said.contains("another process is writing it"), "{said}");
+        }
+        drop(first);
+        Lines::append(&path).unwrap().write(&2).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "1\n2\n");
+        Lines::create(&path).unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "");
+        std::fs::remove_file(&path).unwrap();
+        #[cfg(unix)]
+        Lines::create(Path::new("/dev/null")).unwrap().write(&1).unwrap();
+    }
 }

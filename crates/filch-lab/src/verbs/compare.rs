@@ -13,6 +13,9 @@ pub(crate) fn compare(flags: &Flags) -> Result {
 }
 
 fn experiment(flags: &Flags, size: Size) -> Result<Experiment> {
+    if let Some(missing) = flags.runners.iter().find(|runner| !runner.is_file()) {
+        return Err(crate::error::usage(format!("--runner {}: there is no such file", missing.display())));
+    }
     let wait = filch_catalogue::wait(flags.wait.as_deref()).map_err(crate::error::usage)?;
     let usual = usual::experiment();
     let entry = |text: String| {
