@@ -117,7 +117,7 @@ counts! {
     deals,
     /// As an owner: times that it shared private tasks.
     grows,
-    /// As an owner: times that it took shared tasks back.
+    /// As an owner: times that it moved to take shared tasks back, which it synchronised for, even if thieves were faster.
     shrinks,
 }
 

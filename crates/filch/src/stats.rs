@@ -108,7 +108,8 @@ counters! {
     leaps,
     /// Times the shared part grew, because the worker shared tasks.
     grows,
-    /// Times the shared part shrank, because the worker took tasks back.
+    /// Times the shared part shrank, because the worker took tasks back, or meant to and thieves were faster: each costs a fence, or
+    /// an update of a shared word.
     shrinks,
     /// Requests for work written to a victim's limits.
     requests,

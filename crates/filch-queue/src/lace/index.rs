@@ -67,6 +67,31 @@ pub enum Moves {
     HalfStores,
 }
 
+/// The outcome of the owner's attempt to take tasks back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shrink {
+    /// The newest task is the owner's.
+    Back,
+    /// Split moved down, but thieves had taken all meanwhile.
+    TooLate,
+    /// Thieves had taken all, and split did not move.
+    NothingShared,
+}
+
+impl Shrink {
+    /// Whether the newest task is the owner's.
+    #[inline]
+    pub const fn has_task(self) -> bool {
+        matches!(self, Self::Back)
+    }
+
+    /// Whether split moved down, which is what fences.
+    #[inline]
+    pub const fn has_moved(self) -> bool {
+        matches!(self, Self::Back | Self::TooLate)
+    }
+}
+
 /// The outcome of a thief's attempt on the indices. `I` is one index, or the first of several and their number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StealIndex<I = u32> {
@@ -264,21 +289,23 @@ impl OwnerIndex {
         more
     }
 
-    /// Takes back the newer half, rounded up, of the shared tasks, or finds that all are stolen (`true`).
+    /// Takes back the newer half, rounded up, of the shared tasks, or finds that all are stolen.
     /// Precondition: not [`OwnerIndex::is_all_stolen`], and the owner has no private task (head = split).
     #[inline]
-    pub fn shrink<M: Memory>(&mut self, shared: &SharedIndex<M>) -> bool {
+    pub fn shrink<M: Memory>(&mut self, shared: &SharedIndex<M>) -> Shrink {
         self.shrink_by(shared, Amount::Half)
     }
 
     /// Does what [`OwnerIndex::shrink`] does, for this amount.
     #[inline]
-    pub fn shrink_by<M: Memory>(&mut self, shared: &SharedIndex<M>, amount: Amount) -> bool {
+    pub fn shrink_by<M: Memory>(&mut self, shared: &SharedIndex<M>, amount: Amount) -> Shrink {
         debug_assert!(!self.all_stolen, "the state rule: I1");
         let split = self.split;
         // It only chooses how much to ask for.
         let guess = self.tail(shared);
+        let mut shrink = Shrink::NothingShared;
         if guess != split {
+            shrink = Shrink::TooLate;
             let tail = self.lower(shared, amount.of(split.wrapping_sub(guess)));
             if tail != split {
                 let past = distance(self.split, tail);
@@ -287,11 +314,11 @@ impl OwnerIndex {
                     let higher = split.wrapping_sub(amount.of(split.wrapping_sub(tail)));
                     self.raise(shared, higher.wrapping_sub(self.split));
                 }
-                return false;
+                return Shrink::Back;
             }
         }
         self.set_all_stolen(shared);
-        true
+        shrink
     }
 
     /// Declares every task stolen: after [`OwnerIndex::shrink`] found it so, or once the newest task, a stolen one, has

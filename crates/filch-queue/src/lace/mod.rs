@@ -213,11 +213,11 @@ impl<M: Memory> Owner<M> {
     /// Takes tasks back from the shared part; `false` if there are none.
     #[cold]
     fn take_back(&mut self) -> bool {
-        let is_back = !self.index.shrink_by(&self.shared.index, self.shrink);
-        if is_back {
+        let shrink = self.index.shrink_by(&self.shared.index, self.shrink);
+        if shrink.has_moved() {
             self.tally.count(|counts| &counts.shrinks);
         }
-        is_back
+        shrink.has_task()
     }
 }
 

@@ -4,6 +4,8 @@ use std::sync::Arc;
 #[cfg(feature = "std")]
 use std::time::Duration;
 
+#[cfg(feature = "std")]
+use filch_queue::lace::{Moves, Policies};
 use filch_queue::{
     Adws, ChaseLev, Counts, Dsq, HendlerShavit, Lace, OneExposed, Owner, PadWs, PdqR, PdqR2, PdqR2Async, PdqRAsync,
     Queue, Steal, Thief, Wsq, WsqPacked,
@@ -125,6 +127,42 @@ fn moves_of_the_split_point_are_counted() {
     assert_eq!([owner.pop(), owner.pop(), owner.pop()], [Some(task(3)), Some(task(2)), Some(task(1))]);
     assert_eq!((counts.read().grows, counts.read().shrinks), (1, 2));
     assert_eq!((owner.pop(), counts.read().shrinks), (None, 2));
+}
+
+/// The paper's shrinks are its fences: one counts even if thieves have taken all before the owner has moved split.
+#[cfg(feature = "std")]
+#[test]
+fn a_shrink_that_comes_too_late_is_counted() {
+    use std::sync::mpsc::channel;
+
+    use crate::gated::{Gate, Gated, install, remove};
+
+    for moves in [Moves::Updates, Moves::HalfStores] {
+        // The thief comes before the owner's look at tail, between that and the move of split, and after the move.
+        for (before, shrinks, popped) in [(0, 0, None), (1, 1, None), (2, 1, Some(task(0)))] {
+            let counts = Arc::new(Counts::default());
+            let policies = Policies { moves, ..Policies::default() };
+            let (mut owner, mut thieves) = <Lace as Queue<Gated>>::make(8, 1, &policies);
+            owner.count_in(&counts);
+            owner.push(task(0)).expect("there is room");
+            let ((arrived, arrival), (go_on, gate)) = (channel(), channel());
+            let pops = std::thread::spawn(move || {
+                install(Gate { before, arrived, go_on: gate });
+                let popped = owner.pop();
+                remove();
+                popped
+            });
+            arrival.recv().expect("a pop has as many steps");
+            let stolen = thieves[0].steal().task();
+            drop(go_on);
+            assert_eq!(
+                (pops.join().expect("no panic"), counts.read().shrinks),
+                (popped, shrinks),
+                "{moves:?} {before}"
+            );
+            assert_eq!(stolen.is_some(), popped.is_none());
+        }
+    }
 }
 
 #[cfg(feature = "std")]

@@ -54,6 +54,6 @@ pub trait Sharer: Sleeper {
     /// Called after it has shared tasks.
     fn has_grown(&self) {}
 
-    /// Called after it has taken shared tasks back.
+    /// Called after it has synchronised to take shared tasks back, even if thieves were faster.
     fn has_shrunk(&self) {}
 }

@@ -145,11 +145,14 @@ impl Owner {
             let shared = self.index.shared(stack.shared);
             let spares_half = || shared.len() / 2 >= self.hungry(shared.start, sharer);
             let amount = if !is_coarse && spares_half() { Amount::Half } else { Amount::One };
-            if self.index.shrink_by(stack.shared, amount) {
+            let shrink = self.index.shrink_by(stack.shared, amount);
+            if shrink.has_moved() {
+                sharer.has_shrunk();
+            }
+            if !shrink.has_task() {
                 stack.limits.close();
                 return false;
             }
-            sharer.has_shrunk();
             let oldest = self.index.shared(stack.shared).start;
             self.vain = if oldest == self.vain_at { self.vain.saturating_add(1) } else { 0 };
             self.vain_at = oldest;
