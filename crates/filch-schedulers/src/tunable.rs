@@ -3,7 +3,7 @@
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::time::Duration;
 
-use filch::pool::{Beat, HeartbeatSettings, Period, QueueSettings, SplitSettings, WoolSettings};
+use filch::pool::{Beat, HeartbeatSettings, Period, QueueSettings, Sharing, SplitSettings, WoolSettings};
 use filch_queue::chase_lev_asym::Fences;
 use filch_queue::dsq::{Contention, Copying};
 use filch_queue::lace::Moves;
@@ -105,7 +105,15 @@ impl Tunable for Moves {
 
 impl Tunable for SplitSettings {
     fn tuned(from: &Reader<'_>) -> Parsed<Self> {
-        Ok(Self { moves: Moves::tuned(from)? })
+        let words = [
+            ("grain", Sharing::ByGrain),
+            ("half", Sharing::OnRequest(Amount::Half)),
+            ("one", Sharing::OnRequest(Amount::One)),
+            ("all", Sharing::OnRequest(Amount::All)),
+        ];
+        let help = "what the owner shares: by the grain of its tasks, or the first one and, on request, half of the private ones, as in Lace's \
+                    figure 4, one or all; without a private task it takes as much back";
+        Ok(Self { moves: Moves::tuned(from)?, share: from.word("share", help, Self::default().share, &words)? })
     }
 }
 

@@ -146,7 +146,7 @@ fn own<S: Tunable>(pool: &'static str, rest: &str) -> S {
 
 #[test]
 fn pools_accept_the_parameters_of_their_queues_and_more() {
-    use filch::pool::{Clock, HeartbeatSettings, Period, QueueSettings, SplitSettings, WoolSettings};
+    use filch::pool::{Clock, HeartbeatSettings, Period, QueueSettings, Sharing, SplitSettings, WoolSettings};
     use filch::{First, Idle, Leaps, OnLoss, Victims};
     use filch_queue::{BwosL, ChaseLev, Lace, PdqSTold};
 
@@ -164,7 +164,11 @@ fn pools_accept_the_parameters_of_their_queues_and_more() {
     let blocks: QueueSettings<BwosL> = own("bwos-l", "block=64");
     assert_eq!(blocks.params, BlockSize::Entries(NonZeroUsize::new(64).expect("not 0")));
     let split: SplitSettings = own("split", "moves=half-stores");
-    assert_eq!(split.moves, Moves::HalfStores);
+    assert_eq!((split.moves, split.share), (Moves::HalfStores, Sharing::ByGrain));
+    let share = |rest| own::<SplitSettings>("split", rest).share;
+    let amounts = [Amount::Half, Amount::One, Amount::All].map(Sharing::OnRequest);
+    assert_eq!(["share=half", "share=one", "share=all"].map(share), amounts);
+    assert_eq!(["share=grain", ""].map(share), [Sharing::ByGrain; 2]);
     let wool: WoolSettings = own("wool", "chunk=1:privatise=20");
     assert_eq!((wool.chunk, wool.privatise_after), (NonZeroU32::new(1), NonZeroU32::new(20)));
     let slow: HeartbeatSettings<ChaseLev, Clock> = own("heartbeat", "beat=1ms");

@@ -21,10 +21,10 @@ fn main() {
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod count {
     use filch::levels::{Level, Levels};
-    use filch::pool::{Clock, Heartbeat, Pool, Queued, Request, Split, SplitSettings, Wool};
+    use filch::pool::{Clock, Heartbeat, Pool, Queued, Request, Sharing, Split, SplitSettings, Wool};
     use filch::{Builder, ThreadPool, Worker, inline_recursion};
     use filch_queue::lace::Moves;
-    use filch_queue::{ChaseLev, Queue, The, Unfenced, for_each_queue};
+    use filch_queue::{Amount, ChaseLev, Queue, The, Unfenced, for_each_queue};
 
     use crate::single_step::{Count, counted};
 
@@ -94,8 +94,10 @@ mod count {
         println!("| fork | instructions | fences | locked |");
         println!("|---|---|---|---|");
         by_handle::<Split>("split", handles);
-        let half_stores = SplitSettings { moves: Moves::HalfStores };
+        let half_stores = SplitSettings { moves: Moves::HalfStores, ..Default::default() };
         by_handle_on(&pool_of::<Split>(half_stores), "split, half-stores", handles);
+        let as_printed = SplitSettings { share: Sharing::OnRequest(Amount::Half), ..half_stores };
+        by_handle_on(&pool_of::<Split>(as_printed), "split, as Lace's figure 4", handles);
         by_handle::<Split>("split, levels", |w, n| levels(w.in_levels::<Levels<2>>(), n));
         by_handle::<Split>("split, unrolled", unrolled);
         by_handle::<Split>("split, fork_all", forks);

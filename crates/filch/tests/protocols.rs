@@ -2,6 +2,8 @@
 #![allow(clippy::disallowed_types, reason = "tests count; what they test is the algorithm")]
 
 mod common;
+#[path = "common/fenced.rs"]
+mod fenced;
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -10,6 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::thread;
 
 use common::{wait_for, watchdog};
+use fenced::{AT_BARRIER, AT_FENCE, AT_WAIT, Fenced};
 use filch::inside::protocol::beat::{Clock, Due};
 use filch::inside::protocol::grain::{self, Grain, Time};
 use filch::inside::protocol::latch::{Latch, Waiter};
@@ -18,13 +21,13 @@ use filch::inside::protocol::public;
 use filch::inside::protocol::seize::{Head, Turn};
 use filch::inside::protocol::sharer::Sharer;
 use filch::inside::protocol::sleep::{ANY, ANY_MEANWHILE, Dormitory, PERHAPS, Wanted};
-use filch::inside::protocol::split;
+use filch::inside::protocol::split::{self, Sharing};
 use filch::inside::protocol::state::{JobState, Settled, Status, Taking, Theft};
 use filch::inside::protocol::termination::Counts;
 use filch::inside::protocol::ticks::{Tick, Ticks};
 use filch::inside::protocol::waiting::{Joiner, Patience, Searcher, Sleeper, await_job, has_pushed, search, wake_next};
 use filch::inside::protocol::wool;
-use filch_memory::{Asymmetric, Memory, Native, Ordering, Sleep};
+use filch_memory::{Asymmetric, Native};
 use filch_queue::Amount;
 use filch_queue::lace::index::{Moves, SharedIndex, StealIndex};
 
@@ -374,7 +377,7 @@ impl Shared {
 
 #[test]
 fn a_split_stack_shares_half_of_its_private_part_on_request() {
-    let (index, mut stack) = split::Owner::new::<Native>(Moves::default());
+    let (index, mut stack) = split::Owner::new::<Native>(Moves::default(), Sharing::default());
     let shared = Shared { index, limits: Limits::closed(), owner: Owner::with(2), seen: 0 };
     let grown = || (shared.owner.grown.get(), shared.owner.shrunk.get());
     // The first task is shared; then everything is private.
@@ -465,7 +468,7 @@ fn tasks_are_coarse_until_enough_fast_joins_and_again_after_a_long_wait() {
 
 #[test]
 fn a_split_stack_of_coarse_tasks_shares_them_all() {
-    let (index, mut stack) = split::Owner::new::<Native>(Moves::default());
+    let (index, mut stack) = split::Owner::new::<Native>(Moves::default(), Sharing::default());
     let shared = Shared { index, limits: Limits::closed(), owner: Owner::of_two(), seen: 0 };
     const CLOSED: (usize, usize) = (0, 7);
     let left = || shared.index.has_shared();
@@ -504,7 +507,7 @@ fn a_split_stack_of_coarse_tasks_shares_them_all() {
 
 #[test]
 fn a_split_stack_is_coarse_from_its_first_task_on_and_fine_while_joins_are_private() {
-    let (index, mut stack) = split::Owner::new::<Native>(Moves::default());
+    let (index, mut stack) = split::Owner::new::<Native>(Moves::default(), Sharing::default());
     let shared = Shared { index, limits: Limits::closed(), owner: Owner::of_two(), seen: 0 };
     stack.pushed(&shared.stack(), &shared.owner, 0);
     assert_eq!(shared.open(), (0, 7));
@@ -525,7 +528,7 @@ fn a_split_stack_is_coarse_from_its_first_task_on_and_fine_while_joins_are_priva
 
 /// Creates a stack whose owner keeps its forks above the task at `index` 0, which is shared.
 fn fine(owner: Owner) -> (split::Owner, Shared) {
-    let (index, mut stack) = split::Owner::new::<Native>(Moves::default());
+    let (index, mut stack) = split::Owner::new::<Native>(Moves::default(), Sharing::default());
     let shared = Shared { index, limits: Limits::closed(), owner, seen: 0 };
     stack.pushed(&shared.stack(), &shared.owner, 0);
     for _ in 0..=shared.owner.grain.window {
@@ -711,7 +714,7 @@ fn the_oldest_tasks_are_shared_without_a_request() {
 
 #[test]
 fn an_overdue_request_makes_a_split_stack_share_all() {
-    let (index, mut stack) = split::Owner::new::<Native>(Moves::default());
+    let (index, mut stack) = split::Owner::new::<Native>(Moves::default(), Sharing::default());
     let shared = Shared {
         index,
         limits: Limits::closed(),
@@ -1433,75 +1436,6 @@ fn a_push_wakes_a_sleeper() {
         owner.lays_down(1, ANY);
         has_pushed(&owner, was_empty);
         assert_eq!((owner.woken.get(), owner.asleep()), (1, vec![]));
-    }
-}
-
-thread_local! {
-    /// What happens on another thread while this one fences, once.
-    static AT_FENCE: RefCell<Option<Box<dyn FnOnce()>>> = const { RefCell::new(None) };
-    /// The same at a light barrier.
-    static AT_BARRIER: RefCell<Option<Box<dyn FnOnce()>>> = const { RefCell::new(None) };
-    /// The same while this thread sleeps.
-    static AT_WAIT: RefCell<Option<Box<dyn FnOnce()>>> = const { RefCell::new(None) };
-}
-
-/// The machine's memory, where something may happen at a fence or while a thread sleeps.
-struct Fenced;
-
-// SAFETY: as `Native`, whose operations it forwards; a fence is made after what happens.
-unsafe impl Memory for Fenced {
-    type AtomicU32 = <Native as Memory>::AtomicU32;
-    type AtomicU64 = <Native as Memory>::AtomicU64;
-    type AtomicI64 = <Native as Memory>::AtomicI64;
-    type AtomicUsize = <Native as Memory>::AtomicUsize;
-    type AtomicBool = <Native as Memory>::AtomicBool;
-    type AtomicPtr<T> = <Native as Memory>::AtomicPtr<T>;
-    type Cell<T> = <Native as Memory>::Cell<T>;
-
-    fn fence(order: Ordering) {
-        if let Some(happens) = AT_FENCE.take() {
-            happens();
-        }
-        Native::fence(order);
-    }
-
-    fn compiler_fence() {
-        Native::compiler_fence();
-    }
-
-    fn spin_loop() {
-        Native::spin_loop();
-    }
-}
-
-impl Sleep for Fenced {
-    fn wait(word: &Self::AtomicU32, expected: u32) {
-        match AT_WAIT.take() {
-            Some(happens) => happens(),
-            None => Native::wait(word, expected),
-        }
-    }
-
-    fn wake_one(word: &Self::AtomicU32) {
-        Native::wake_one(word);
-    }
-
-    fn wake_all(word: &Self::AtomicU32) {
-        Native::wake_all(word);
-    }
-}
-
-// SAFETY: the tests run both sides on one thread, where program order gives what the barriers promise.
-unsafe impl Asymmetric for Fenced {
-    fn light_barrier() {
-        if let Some(happens) = AT_BARRIER.take() {
-            happens();
-        }
-        Native::compiler_fence();
-    }
-
-    fn heavy_barrier() {
-        Native::fence(Ordering::SeqCst);
     }
 }
 

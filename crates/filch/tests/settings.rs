@@ -12,8 +12,8 @@ use std::time::Duration;
 use common::{EveryPool, Thrown, WORKERS, payload_of, picked, throw, thrown_by, times, wait_for, watchdog};
 use filch::jobs::{JobWorker, Jobs};
 use filch::pool::{
-    Clock, Heartbeat, HeartbeatSettings, Period, Pool, QueueSettings, Queued, Request, Split, SplitSettings, Wool,
-    WoolSettings,
+    Clock, Heartbeat, HeartbeatSettings, Period, Pool, QueueSettings, Queued, Request, Sharing, Split, SplitSettings,
+    Wool, WoolSettings,
 };
 use filch::worklist::Worklist;
 use filch::{BuildError, Builder, First, Haul, Idle, Interrupts, Leaps, OnLoss, Victims, Wait, Worker};
@@ -106,7 +106,10 @@ fn split_moved_by_half_stores_loses_no_task() {
         }
     }
     let moves = lace::Moves::HalfStores;
-    computes::<Split>(&SplitSettings { moves });
+    let policies = [Amount::Half, Amount::One, Amount::All].map(Sharing::OnRequest);
+    for share in policies.into_iter().chain([Sharing::ByGrain]) {
+        computes::<Split>(&SplitSettings { moves, share });
+    }
     computes::<Queued<Lace>>(&QueueSettings::of(lace::Policies { moves, ..lace::Policies::default() }));
 }
 

@@ -53,7 +53,7 @@ Makes mistakes in the queues of filch-queue and the protocols of filch, one at a
   --by-hand                      only those of `by-hand.txt`
   --every N                      of the mutants made by operators one in N, always the same ones
   --jobs N                       N at a time; default 2
-  --tests A,B                    only these tests (unit, queues, protocols, pools, panics, host, waiting, leaping, limits, jobs,
+  --tests A,B                    only these tests (unit, queues, protocols, figure_4, pools, panics, host, waiting, leaping, limits, jobs,
                                  spreading, progress, quick), for instance all but quick, which takes longest; survivors are then
                                  for a run with --survivors
   --list                         lists the mutants, and runs nothing

@@ -57,7 +57,7 @@ pub const TARGETS: &[Target] = &[
     protocol(
         "crates/filch/src/protocol/split.rs",
         &["runtime"],
-        &["protocols", "pools", "limits", "waiting", "spreading"],
+        &["protocols", "figure_4", "pools", "limits", "waiting", "spreading"],
     ),
     protocol("crates/filch/src/protocol/state.rs", &["runtime", "wool"], &["protocols", "pools", "waiting"]),
     protocol("crates/filch/src/protocol/termination.rs", &["termination"], &["protocols"]),

@@ -124,7 +124,7 @@ fn ticks(in_vain: usize, cost: Cost) -> Scenario {
 fn runtime() -> Vec<Scenario> {
     use runtime::Others::{GiveBack, Live, Try};
     use runtime::Waiting::{Leaps, Sleeps};
-    use runtime::{COARSE, FICKLE};
+    use runtime::{AS_PRINTED, COARSE, FICKLE};
 
     const FINE: grain::Params = grain::Params::FINE;
     // The x86 version in Lace's paper.
@@ -146,6 +146,46 @@ fn runtime() -> Vec<Scenario> {
         protocol!("runtime", "a request during a fork", Quick, wake_up("+", None, 0, FINE)),
         protocol!("runtime", "a request during two forks", QuickTso, wake_up("++", None, 0, FINE)),
         protocol!("runtime", "a request during a fork and a join", QuickOnce, wake_up("+-", Some(1), 0, FINE)),
+        protocol!("runtime", "one task as printed, one steal", Quick, fork_join(CHILD, 2, Sleeps, Try(1), AS_PRINTED)),
+        protocol!(
+            "runtime",
+            "two tasks as printed, two steals",
+            Quick,
+            fork_join(CHILDREN, 2, Sleeps, Try(2), AS_PRINTED)
+        ),
+        protocol!(
+            "runtime",
+            "two tasks as printed, two thieves",
+            QuickTso,
+            fork_join(CHILDREN, 3, Leaps(1), Try(1), AS_PRINTED)
+        ),
+        protocol!(
+            "runtime",
+            "a task in a task as printed, leapfrog",
+            QuickTso,
+            fork_join(GRANDCHILD, 2, Leaps(2), Try(1), AS_PRINTED)
+        ),
+        protocol!(
+            "runtime",
+            "three tasks as printed, three steals",
+            FullTso,
+            fork_join(THREE, 2, Sleeps, Try(3), AS_PRINTED)
+        ),
+        protocol!(
+            "runtime",
+            "a pool's life with one task as printed",
+            FullTso,
+            fork_join(CHILD, 2, Sleeps, Live(0), AS_PRINTED)
+        ),
+        protocol!("runtime", "the next fork as printed wakes", Quick, wake_up("", None, 0, AS_PRINTED)),
+        protocol!("runtime", "a request during a fork as printed", Quick, wake_up("+", None, 0, AS_PRINTED)),
+        protocol!("runtime", "a request during two forks as printed", QuickTso, wake_up("++", None, 0, AS_PRINTED)),
+        protocol!(
+            "runtime",
+            "a request during a fork and a join as printed",
+            QuickOnce,
+            wake_up("+-", Some(1), 0, AS_PRINTED)
+        ),
         protocol!("runtime", "one coarse task, one steal", Quick, fork_join(CHILD, 2, Sleeps, Try(1), COARSE)),
         protocol!("runtime", "two coarse tasks, two steals", QuickTso, fork_join(CHILDREN, 2, Sleeps, Try(2), COARSE)),
         protocol!(

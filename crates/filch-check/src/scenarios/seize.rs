@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use filch::inside::protocol::grain::{self, Time};
 use filch::inside::protocol::limits::Limits;
 use filch::inside::protocol::seize::{Head, Turn};
-use filch::inside::protocol::sharer::Sharer;
+use filch::inside::protocol::sharer::{Sharer, Sharing};
 use filch::inside::protocol::sleep::Dormitory;
 use filch::inside::protocol::split;
 use filch::inside::protocol::waiting::Sleeper;
@@ -186,7 +186,7 @@ pub fn program<M: Checker + Asymmetric>(
     mistake: Mistake,
 ) -> Program {
     let (before, after) = acts.split_once('|').unwrap_or(("", acts));
-    let (index, owner) = split::Owner::new(moves);
+    let (index, owner) = split::Owner::new(moves, Sharing::ByGrain);
     let (mut is_joined, mut forked) = (Vec::new(), Vec::new());
     for act in acts.chars().filter(|&act| act != '|') {
         if act == '+' {

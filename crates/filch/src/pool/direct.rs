@@ -32,7 +32,7 @@ use crate::wait;
 /// How many of its private tasks an owner shares.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Share {
-    /// Half, if somebody wants work.
+    /// Half, or what the pool shares on request, if somebody wants work.
     Half,
     All,
 }
@@ -91,6 +91,11 @@ pub(crate) unsafe trait Direct: Tuned + Sized + Send + Sync + 'static {
 
     /// Whether a request to this worker may help. A snapshot.
     fn may_share(&self) -> bool;
+
+    /// Whether a thief that takes the last shared task asks for more at once.
+    fn asks_ahead(&self) -> bool {
+        true
+    }
 
     /// Shares on behalf of this worker, which has the front `front`, as the worker `thief`; returns the number of
     /// tasks.
@@ -230,8 +235,9 @@ unsafe impl<D: Direct> Plumbing for D {
         let pool = &victim.pool;
         match pool.steal() {
             StealIndex::Index(index) => {
-                if !pool.has_shared() {
-                    // Ask ahead: the next thief finds the answer.
+                // Ask ahead: the next thief finds the answer. A sleeper cannot ask again.
+                let asks = || here.pool().asks_ahead() || here.home().common.dormitory.sleepers().any();
+                if !pool.has_shared() && asks() {
                     Self::ask(here.core(), victim);
                 }
                 return NonNull::new(pool.stack().at(index)).map_or(Steal::Empty, |slot| Steal::Task(slot.cast()));

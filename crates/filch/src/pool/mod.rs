@@ -48,7 +48,7 @@ mod wool;
 pub use heartbeat::{Beat, Clock, Heartbeat, HeartbeatSettings, Period, Request};
 pub use loot::QueueSettings;
 pub use queued::Queued;
-pub use split::{Split, SplitSettings};
+pub use split::{Sharing, Split, SplitSettings};
 pub use wool::{Wool, WoolSettings};
 
 use std::fmt::Debug;

@@ -15,7 +15,8 @@
 //!
 //! **Departures.** Lace keeps one head per worker in memory and tests flags; here the head is in a register and
 //! requests overwrite the limits, so that the fast path has two compares. Lace answers a split request only while there
-//! is something to share; here a request may also stay armed on the push limit, because thieves sleep.
+//! is something to share; here a request may also stay armed on the push limit, because thieves sleep. What is shared and
+//! taken back is [`Sharing`]: by default not what the paper prints, and exactly that with [`Sharing::OnRequest`] of half.
 
 use std::cell::UnsafeCell;
 use std::ptr::NonNull;
@@ -32,6 +33,7 @@ use crate::home::Home;
 use crate::own::Own;
 use crate::protocol::seize::Turn;
 use crate::protocol::split;
+pub use crate::protocol::split::Sharing;
 use crate::slot::Slot;
 use crate::stack::Stack;
 
@@ -46,6 +48,8 @@ pub struct Split {
     shared: Padded<SharedIndex<Native>>,
     turn: Turn<Native>,
     owner: UnsafeCell<split::Owner>,
+    /// The owner's policy. Never written.
+    sharing: Sharing,
     words: Queued<ChaseLev>,
 }
 
@@ -60,8 +64,13 @@ impl Split {
             bottom: self.stack.bottom().addr(),
             slot_size: size_of::<Slot>(),
             capacity: self.stack.capacity(),
-            seen: if self.words.has_barriers { front.seen_head().addr() } else { 0 },
+            seen: if self.may_seize() { front.seen_head().addr() } else { 0 },
         }
+    }
+
+    /// Whether a thief may [share for the owner](crate::protocol::seize).
+    fn may_seize(&self) -> bool {
+        self.words.has_barriers && self.sharing == Sharing::ByGrain
     }
 
     /// Takes the turn, and gives `f` the owner's part and the view that it works on.
@@ -81,10 +90,12 @@ impl Split {
 ///
 /// ```
 /// use filch::Builder;
-/// use filch::pool::{Split, SplitSettings};
+/// use filch::pool::{Sharing, Split, SplitSettings};
+/// use filch_queue::Amount;
 /// use filch_queue::lace::Moves;
 ///
-/// let as_printed = SplitSettings { moves: Moves::HalfStores };
+/// // Figure 4 of the paper.
+/// let as_printed = SplitSettings { moves: Moves::HalfStores, share: Sharing::OnRequest(Amount::Half) };
 /// let pool = Builder::<Split>::new().workers(2).settings(as_printed).build()?;
 /// assert_eq!(pool.run(|mut w| w.join(|_| 1, |_| 2)), (1, 2));
 /// # Ok::<(), filch::BuildError>(())
@@ -93,6 +104,8 @@ impl Split {
 pub struct SplitSettings {
     /// How a worker moves the boundary between its shared and its private tasks.
     pub moves: Moves,
+    /// How many of its tasks a worker shares, and when.
+    pub share: Sharing,
 }
 
 impl Tuned for Split {
@@ -101,9 +114,10 @@ impl Tuned for Split {
 
 // SAFETY: the index protocol gives out each task once; the limits are the protocol's.
 unsafe impl Direct for Split {
-    fn new(stack: Stack, words: Queued<ChaseLev>, &SplitSettings { moves }: &SplitSettings) -> Self {
-        let (shared, owner) = split::Owner::new(moves);
-        Self { stack, shared: Padded(shared), turn: Turn::new(), owner: UnsafeCell::new(owner), words }
+    fn new(stack: Stack, words: Queued<ChaseLev>, &SplitSettings { moves, share }: &SplitSettings) -> Self {
+        let (shared, owner) = split::Owner::new(moves, share);
+        let (shared, owner) = (Padded(shared), UnsafeCell::new(owner));
+        Self { stack, shared, turn: Turn::new(), owner, sharing: share, words }
     }
 
     fn stack(&self) -> &Stack {
@@ -129,11 +143,13 @@ unsafe impl Direct for Split {
 
     fn give(here: &Here<'_, Self>, share: Share) {
         let (index, home) = (index_of(here), here.home());
-        let amount = match share {
-            Share::Half => Amount::Half,
-            Share::All => Amount::All,
-        };
-        Self::enter(here.pool(), here.front(), |owner, stack| owner.give(stack, &*home, index, amount));
+        Self::enter(here.pool(), here.front(), |owner, stack| {
+            let amount = match share {
+                Share::Half => owner.on_request(),
+                Share::All => Amount::All,
+            };
+            owner.give(stack, &*home, index, amount);
+        });
     }
 
     unsafe fn joined(own: Own<'_, Self>, front: &Front, index: usize) {
@@ -158,11 +174,15 @@ unsafe impl Direct for Split {
         !self.shared.is_all_stolen()
     }
 
+    fn asks_ahead(&self) -> bool {
+        self.sharing == Sharing::ByGrain
+    }
+
     fn share_for(&self, front: &Front, thief: &Home) -> u32 {
         // There is no head before the worker starts and after it leaves, which may be at any time.
         let height = || NonNull::new(front.seen_head()).map_or(0, |head| self.stack.index_of(head.as_ptr()));
         // A stack has far fewer slots than an index can count.
-        if !self.words.has_barriers || !self.shared.has_private(height() as u32) {
+        if !self.may_seize() || !self.shared.has_private(height() as u32) {
             return 0;
         }
         // SAFETY: this thread has the turn.

@@ -20,6 +20,8 @@ pub use super::sharer::{Params, Time};
 #[derive(Debug)]
 pub struct Grain {
     is_coarse: bool,
+    /// Whether it stays as it is.
+    is_fixed: bool,
     /// Whether the last timed joins were fast.
     was_fine: bool,
     /// The number of joins that must be fast.
@@ -33,7 +35,12 @@ pub struct Grain {
 impl Grain {
     /// The grain of an owner that has seen no task: it keeps its forks until it [begins](Grain::begins) a stack.
     pub const fn new() -> Self {
-        Self { is_coarse: false, was_fine: false, window: 0, joins: 0, since: 0 }
+        Self { is_coarse: false, is_fixed: false, was_fine: false, window: 0, joins: 0, since: 0 }
+    }
+
+    /// The grain of an owner that always keeps its forks.
+    pub const fn fixed() -> Self {
+        Self { is_fixed: true, ..Self::new() }
     }
 
     /// Whether every fork is to be shared at once.
@@ -55,7 +62,7 @@ impl Grain {
     }
 
     fn shares_for(&mut self, window: u32, sharer: &impl Sharer) {
-        if window > 0 && sharer.dormitory().len() > 1 {
+        if window > 0 && !self.is_fixed && sharer.dormitory().len() > 1 {
             *self = Self { is_coarse: true, window, joins: 0, ..*self };
         }
     }

@@ -2,10 +2,40 @@
 //!
 //! Invariant: what is here affects only *how much* is shared, never correctness.
 
+use filch_queue::Amount;
+
 use super::waiting::Sleeper;
 
 /// A time, in ticks of a clock of some gigahertz, or of any other clock where nobody reads it.
 pub type Time = u64;
+
+/// What the owner of a split deque shares, and when. *Lace* (van Dijk and van de Pol, 2014) has one way, in section 3, and
+/// asks in section 5 whether there are better ones.
+///
+/// ```
+/// use filch::Builder;
+/// use filch::pool::{Sharing, Split, SplitSettings};
+/// use filch_queue::Amount;
+///
+/// let share = Sharing::OnRequest(Amount::Half); // as printed
+/// let settings = SplitSettings { share, ..SplitSettings::default() };
+/// let pool = Builder::<Split>::new().workers(1).settings(settings).build()?;
+/// assert_eq!(pool.run(|mut w| w.join(|_| 1, |_| 2)), (1, 2));
+/// let stats = pool.stats().total();
+/// assert_eq!((stats.grows, stats.shrinks), (0, 1)); // the first task was shared, and taken back
+/// # Ok::<(), filch::BuildError>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sharing {
+    /// By how long its tasks are: it shares them all until they have proved short, and then as many as there are workers
+    /// that look for some. A thief may share for it. The default.
+    #[default]
+    ByGrain,
+    /// It shares the first task, this much of its private tasks on request, and nothing else; but all before it sleeps or waits
+    /// for a scope, since it does not answer then. Without a private task, it takes this much of the shared ones back. With
+    /// [`Amount::Half`] this is figure 4 of *Lace*, which knows neither sleep nor scopes.
+    OnRequest(Amount),
+}
 
 /// When an owner changes between sharing its forks and keeping them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,6 +9,12 @@
 //! keeps work ready for workers that look for it: whenever fewer tasks are shared than there are such workers, or than
 //! must always be [ready](super::grain::Params::ready), the next push comes here too.
 //!
+//! **As printed.** That is [`Sharing::ByGrain`]. [`Sharing::OnRequest`] of half is the paper's figure 4: a push shares its
+//! task if all others are stolen (line 15); on a request a push or pop shares the older half of the private tasks,
+//! rounded up (lines 20, 29, 37); a pop without a private task takes the newer half of the shared ones back, rounded up
+//! (line 44); a request that finds nothing private is dropped (line 40). One thing is added: while nothing is shared and
+//! a worker sleeps, which the paper's never do, its request stands.
+//!
 //! **Fields.** [`Stack`]: what thieves see, and the location of the slots. [`Owner`]: the owner's copies of the
 //! indices, and what it knows of its tasks' grain and of workers that look for work.
 //!
@@ -32,6 +38,7 @@ use filch_queue::lace::index::{Moves, OwnerIndex, SharedIndex};
 
 use super::grain::Grain;
 use super::limits::Limits;
+pub use super::sharer::Sharing;
 use super::sharer::{Params, Sharer, Time};
 use super::waiting::{wake_another, wake_one};
 
@@ -61,6 +68,7 @@ impl<M: Sleep> std::fmt::Debug for Stack<'_, M> {
 #[derive(Debug)]
 pub struct Owner {
     index: OwnerIndex,
+    sharing: Sharing,
     grain: Grain,
     /// The oldest task that nobody had stolen when this owner last doubted.
     doubted_at: u32,
@@ -84,11 +92,12 @@ impl<M: Sleep> Stack<'_, M> {
 
 impl Owner {
     /// The indices of an empty stack, and the owner's part.
-    pub fn new<M: Sleep>(moves: Moves) -> (SharedIndex<M>, Self) {
+    pub fn new<M: Sleep>(moves: Moves, sharing: Sharing) -> (SharedIndex<M>, Self) {
         let (shared, index) = SharedIndex::new(moves);
         let owner = Self {
             index,
-            grain: Grain::new(),
+            sharing,
+            grain: if sharing == Sharing::ByGrain { Grain::new() } else { Grain::fixed() },
             doubted_at: 0,
             expects_at: None,
             doubled_at: 0,
@@ -98,6 +107,14 @@ impl Owner {
             is_seen: false,
         };
         (shared, owner)
+    }
+
+    /// How many of its private tasks it shares on request, unless they are coarse.
+    pub const fn on_request(&self) -> Amount {
+        match self.sharing {
+            Sharing::ByGrain => Amount::Half,
+            Sharing::OnRequest(amount) => amount,
+        }
     }
 
     /// Begins on an empty stack: the next tasks may be of any grain.
@@ -114,8 +131,10 @@ impl Owner {
     /// has been kept aside.
     pub fn pushed<M: Sleep>(&mut self, stack: &Stack<'_, M>, sharer: &impl Sharer<Memory = M>, index: usize) {
         let has_shared = if !self.index.is_all_stolen() {
-            self.doubt_if_wanted(stack, sharer);
-            self.answer(stack, sharer, index + 1, Amount::Half)
+            let is_wanted = self.doubt_if_wanted(stack, sharer);
+            // A push beyond the end comes here unasked.
+            let shares = is_wanted || self.sharing == Sharing::ByGrain;
+            shares && self.answer(stack, sharer, index + 1, self.on_request())
         } else if index < stack.capacity {
             self.index.publish_first(stack.shared, index as u32);
             self.vain = 0;
@@ -141,10 +160,16 @@ impl Owner {
         let is_coarse = self.grain.is_coarse();
         if index < self.index.split() as usize {
             debug_assert_eq!(index + 1, self.index.split() as usize, "everything newer has been joined: I4");
-            // At least as many tasks stay shared as there are workers that look for some.
-            let shared = self.index.shared(stack.shared);
-            let spares_half = || shared.len() / 2 >= self.hungry(shared.start, sharer);
-            let amount = if !is_coarse && spares_half() { Amount::Half } else { Amount::One };
+            let spares_half = || {
+                let shared = self.index.shared(stack.shared);
+                shared.len() / 2 >= self.hungry(shared.start, sharer)
+            };
+            let amount = match self.sharing {
+                Sharing::OnRequest(amount) => amount,
+                // At least as many tasks stay shared as there are workers that look for some.
+                Sharing::ByGrain if !is_coarse && spares_half() => Amount::Half,
+                Sharing::ByGrain => Amount::One,
+            };
             let shrink = self.index.shrink_by(stack.shared, amount);
             if shrink.has_moved() {
                 sharer.has_shrunk();
@@ -160,7 +185,8 @@ impl Owner {
         if is_coarse && !self.grain.is_fine_after(sharer) {
             return true;
         }
-        let has_shared = self.doubt_if_wanted(stack, sharer) && self.answer(stack, sharer, index, Amount::Half);
+        let is_wanted = self.doubt_if_wanted(stack, sharer);
+        let has_shared = is_wanted && self.answer(stack, sharer, index, self.on_request());
         self.reopen(stack, sharer, index, has_shared);
         true
     }
@@ -215,10 +241,15 @@ impl Owner {
     }
 
     /// Whether enough tasks are shared for the workers that look for some: there is one for each, or the workers that
-    /// looked when the owner last doubted have taken none, because they are not awake yet or have no processor.
+    /// looked when the owner last doubted have taken none, because they are not awake yet or have no processor. Where tasks
+    /// are shared on request, no thief asks while there is any.
     fn has_enough<M: Sleep>(&self, stack: &Stack<'_, M>, sharer: &impl Sharer<Memory = M>) -> bool {
         let shared = self.index.shared(stack.shared);
-        shared.len() >= self.hungry(shared.start, sharer) || !shared.is_empty() && shared.start == self.doubted_at
+        match self.sharing {
+            Sharing::OnRequest(_) => !shared.is_empty(),
+            Sharing::ByGrain if shared.len() >= self.hungry(shared.start, sharer) => true,
+            Sharing::ByGrain => !shared.is_empty() && shared.start == self.doubted_at,
+        }
     }
 
     /// The known number of workers that sleep or look for work. `oldest` is the oldest task that nobody has stolen.
@@ -244,6 +275,23 @@ impl Owner {
                 self.expects(stack);
             }
         }
+    }
+
+    /// Whether too little is shared even if nobody sleeps, and sharing more is not in vain.
+    fn is_short<M: Sleep>(
+        &mut self,
+        stack: &Stack<'_, M>,
+        sharer: &impl Sharer<Memory = M>,
+        head: usize,
+        has_enough: bool,
+    ) -> bool {
+        if self.sharing != Sharing::ByGrain {
+            return false;
+        }
+        let Params { ready, vain, vain_if_seen, .. } = sharer.grain();
+        let ready = if sharer.dormitory().len() > 1 { ready } else { 0 };
+        let is_in_vain = self.vain >= if self.looks_if_seen(stack, head) { vain_if_seen } else { vain };
+        !is_in_vain && (!has_enough || self.index.shared(stack.shared).len() < ready)
     }
 
     /// Looks whether thieves know the owner's head, which is this one, and do not only happen to, as where handle style began: they do
@@ -298,11 +346,7 @@ impl Owner {
         let (end, split) = (stack.address_of(stack.capacity), stack.address_of(self.index.split() as usize));
         let any_sleeps = stack.limits.reopen(sharer, end, split);
         let has_enough = has_shared || self.has_enough(stack, sharer);
-        let ready = if sharer.dormitory().len() > 1 { sharer.grain().ready } else { 0 };
-        let Params { vain, vain_if_seen, .. } = sharer.grain();
-        let is_in_vain = self.vain >= if self.looks_if_seen(stack, head) { vain_if_seen } else { vain };
-        let is_short = !has_enough || self.index.shared(stack.shared).len() < ready;
-        if any_sleeps && !has_enough || is_short && !is_in_vain {
+        if any_sleeps && !has_enough || self.is_short(stack, sharer, head, has_enough) {
             stack.limits.stop_next_push();
         }
         if has_enough && any_sleeps {

@@ -5,14 +5,13 @@
 use std::cell::Cell as Plain;
 use std::sync::{Arc, Mutex};
 
-use filch::inside::protocol::grain;
 use filch::inside::protocol::sleep::{ANY, Dormitory};
 use filch::inside::protocol::waiting::{Searcher, Sleeper, search};
 use filch_memory::{Atomic, Memory, Ordering};
 
 use super::Threads;
 use super::patience::Rounds;
-use super::worker::{CAPACITY, COARSE, Waiting, Worker};
+use super::worker::{CAPACITY, COARSE, Policy, Waiting, Worker};
 use crate::Program;
 use crate::scenario::Checker;
 use crate::scenarios::queues::lock;
@@ -34,9 +33,9 @@ pub fn fork_join<M: Checker>(
     workers: usize,
     waiting: Waiting,
     others: Others,
-    grain: grain::Params,
+    policy: impl Into<Policy>,
 ) -> Program {
-    let mut team = Worker::<M>::team(workers, waiting, tree, grain);
+    let mut team = Worker::<M>::team(workers, waiting, tree, policy);
     let shared = Arc::clone(&team[0].team);
     let total = Arc::new(Mutex::new(0));
     let mut threads: Threads = Vec::new();
@@ -154,9 +153,10 @@ impl<M: Checker> Searcher for Napper<M> {
 ///
 /// With `naps`, worker 1 does not look for work but goes to sleep `naps` times; its finds do not matter. Before its
 /// first sleep it stays visibly awake for `rounds` rounds.
-pub fn wake_up<M: Checker>(owner: &'static str, naps: Option<u32>, rounds: u32, grain: grain::Params) -> Program {
+pub fn wake_up<M: Checker>(owner: &'static str, naps: Option<u32>, rounds: u32, policy: impl Into<Policy>) -> Program {
+    let policy = policy.into();
     const LEAVES: &[&[usize]] = &[&[] as &[usize]; CAPACITY + 1];
-    let mut team = Worker::<M>::team(2, Waiting::Sleeps, LEAVES, grain);
+    let mut team = Worker::<M>::team(2, Waiting::Sleeps, LEAVES, policy);
     let (mut thief, worker) = (team.pop().expect("two workers"), team.pop().expect("two workers"));
     thief.patience = rounds;
     let phase: Arc<M::AtomicU32> = Arc::new(Atomic::new(0));
@@ -184,7 +184,7 @@ pub fn wake_up<M: Checker>(owner: &'static str, naps: Option<u32>, rounds: u32, 
             // Asleep, and not about to be woken: only this worker wakes it.
             if now % 2 == 1 && worker.dormitory().place(1).would_help(|_| true) {
                 M::note(|| "sees the other asleep".into());
-                let is_overlooked = grain == COARSE && worker.desk().index.has_shared();
+                let is_overlooked = policy == COARSE.into() && worker.desk().index.has_shared();
                 assert!(!is_overlooked, "a worker sleeps though there is a task for it");
                 fork(&mut head);
             }

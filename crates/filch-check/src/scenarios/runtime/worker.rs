@@ -7,12 +7,13 @@ use std::sync::{Arc, Mutex};
 
 use filch::inside::protocol::grain::{self, Time};
 use filch::inside::protocol::limits::Limits;
-use filch::inside::protocol::sharer::Sharer;
+use filch::inside::protocol::sharer::{Sharer, Sharing};
 use filch::inside::protocol::sleep::{ANY, Dormitory, Wanted};
 use filch::inside::protocol::split;
 use filch::inside::protocol::state::{JobState, Settled, Theft};
 use filch::inside::protocol::waiting::{Joiner, Searcher, Sleeper, await_job, search};
 use filch_memory::{Atomic, Cell, Memory, Ordering};
+use filch_queue::Amount;
 use filch_queue::lace::index::{Moves, SharedIndex, StealIndex};
 
 use super::patience::{Awake, Rounds};
@@ -110,6 +111,28 @@ impl<M: Checker> Sharer for Worker<M> {
     }
 }
 
+/// How owners share their forks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Policy {
+    moves: Moves,
+    sharing: Sharing,
+    pub(super) grain: grain::Params,
+}
+
+/// As figure 4 of Lace's paper prints it.
+pub const AS_PRINTED: Policy = Policy {
+    moves: Moves::HalfStores,
+    sharing: Sharing::OnRequest(Amount::Half),
+    // Nobody is to look at it.
+    grain: COARSE,
+};
+
+impl From<grain::Params> for Policy {
+    fn from(grain: grain::Params) -> Self {
+        Self { moves: Moves::default(), sharing: Sharing::ByGrain, grain }
+    }
+}
+
 /// The parameters of owners that share every fork.
 pub const COARSE: grain::Params =
     grain::Params { window: u32::MAX, doubt: u32::MAX, ready: 0, vain: 0, vain_if_seen: 0, fine: 0, patience: 0 };
@@ -122,11 +145,12 @@ impl<M: Checker> Worker<M> {
         workers: usize,
         waiting: Waiting,
         tree: &'static [&'static [usize]],
-        grain: grain::Params,
+        policy: impl Into<Policy>,
     ) -> Vec<Self> {
+        let Policy { moves, sharing, grain } = policy.into();
         let mut owners = Vec::new();
         let desks = (0..workers).map(|_| {
-            let (index, owner) = split::Owner::new(Moves::default());
+            let (index, owner) = split::Owner::new(moves, sharing);
             owners.push(owner);
             let slot = |_| Slot { state: JobState::default(), content: Cell::new(usize::MAX) };
             let slots = (0..CAPACITY).map(slot).collect();
