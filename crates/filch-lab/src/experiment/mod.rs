@@ -223,6 +223,8 @@ pub(crate) enum Plot {
     Times,
     /// Ts/TP against the number of workers.
     Speedup,
+    /// T1/TP against the number of workers.
+    RelativeSpeedup,
     /// The cost of a fork and its join.
     Forks,
     /// This column against the swept parameter.

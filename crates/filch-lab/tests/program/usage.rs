@@ -156,7 +156,8 @@ fn lists_name_everything() {
     let pools = stdout(&well(&["list", "pools"]));
     assert!(pools.contains("fork–join, worklists") && pools.contains("idempotent worklists"));
     let forms = stdout(&well(&["list", "forms"]));
-    for word in ["split\n", "idem-lifo\n", "figures 1 and 2", "departs", "moves=half-stores", "idle=spin"] {
+    for word in ["split\n", "idem-lifo\n", "figures 1 and 2", "departs", "moves=half-stores", "share=half", "idle=spin"]
+    {
         assert!(forms.contains(word), "{word} in {forms}");
     }
     assert!(pools.contains("filch list forms") && forms.lines().all(|line| line.chars().count() <= 100), "{forms}");

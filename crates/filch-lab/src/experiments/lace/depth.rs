@@ -1,6 +1,6 @@
 //! How deep the workers' stacks of tasks become.
 
-use super::{LACE, T3_FOR_MANY, WOOL, pool, workers};
+use super::{LACE, OF_LACE, OF_LACE_RANDOM, T3_FOR_MANY, WOOL, pool, workers};
 use crate::experiment::claim::{Claim, Limit, Need};
 use crate::experiment::paper::{LACE as DOCUMENT, Paper, Table};
 use crate::experiment::quantity::{Measure, Pick, Quantity};
@@ -20,8 +20,6 @@ static PAPER: Paper = Paper {
 };
 
 const DEPTH: Quantity = Quantity::Counter("peak_depth");
-const STRICT: Pick = Pick::any("filch split:moves=half-stores:loss=give-up leapfrog");
-const RANDOM: Pick = Pick::any("filch split:moves=half-stores:loss=give-up:leaps=1");
 const WOOL_TRANSITIVE: Pick = Pick::any("filch wool:loss=give-up:leaps=adaptive transitive");
 
 /// The direct stacks: pools with queues have none. The bound depends on whom a worker may steal from, and not on how fast it is; but where
@@ -46,12 +44,12 @@ pub(super) fn experiment() -> Experiment {
         columns: &["median", "depth", "least-depth", "steals", "leaps"],
         plots: &[Plot::Times],
         claims: vec![
-            bounded("With plain leapfrogging, no stack becomes deeper than that of one worker.", STRICT),
+            bounded("With plain leapfrogging, no stack becomes deeper than that of one worker.", OF_LACE),
             bounded("Nor does it with transitive leapfrogging.", WOOL_TRANSITIVE),
             Claim::new(
                 "Random stealing makes the deepest stack deeper.",
-                RANDOM,
-                Measure::Over(DEPTH, STRICT),
+                OF_LACE_RANDOM,
+                Measure::Over(DEPTH, OF_LACE),
                 Limit::Above(1.3),
             )
             .on(8)

@@ -6,9 +6,11 @@ mod fig6;
 mod fig7;
 mod fig8;
 mod half;
+mod policies;
 
 use filch_protocol::cores;
 
+use crate::experiment::quantity::Pick;
 use crate::experiment::{Contender, Experiment};
 
 /// Returns all experiments of this document.
@@ -20,12 +22,19 @@ pub(super) fn all() -> Vec<Experiment> {
         fig8::experiment(),
         depth::experiment(),
         half::experiment(),
+        policies::experiment(),
     ]
 }
 
-/// The split deque with the paper's stores to split, and thieves that go elsewhere after a lost race. Its workers without work sleep, since
-/// some rows have more workers than processors.
-const LACE: &str = "split:moves=half-stores:loss=give-up";
+/// The direct task stack of figure 4, with its stores to split and its policy, and thieves that go elsewhere after a lost race. Its workers
+/// without work sleep, since some rows have more workers than processors.
+const LACE: &str = "split:moves=half-stores:share=half:loss=give-up";
+/// The same in records, with plain leapfrogging, with random stealing after a failed leap, and with transitive leapfrogging.
+const OF_LACE: Pick = Pick::any("filch split:moves=half-stores:share=half:loss=give-up leapfrog");
+const OF_LACE_RANDOM: Pick = Pick::any("filch split:moves=half-stores:share=half:loss=give-up:leaps=1");
+const OF_LACE_TRANSITIVE: Pick = Pick::any("filch split:moves=half-stores:share=half:loss=give-up transitive");
+/// filch's own form.
+const OURS: Pick = Pick::any("filch split");
 /// The private deque in the same runtime, by the alternative acquire function.
 const PRIVATE: &str = "pdq-r2";
 const WOOL: &str = "wool:loss=give-up";

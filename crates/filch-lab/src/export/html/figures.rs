@@ -5,7 +5,7 @@ use maud::{Markup, PreEscaped, html};
 
 use super::{Origin, Setting};
 use crate::experiment::{Experiment, Plot};
-use crate::export::svg::{self, Figure, Palette};
+use crate::export::svg::{self, Figure, Over, Palette};
 use crate::summary::Program;
 
 /// The figures of a page.
@@ -33,8 +33,12 @@ impl Figures {
             let (what, svg) = match plot {
                 Plot::Times => ("time: every run, the middle half, the median", svg::times(program, &palette)),
                 Plot::Speedup => {
-                    let plot = svg::speedup(program, &palette, marks, cores);
+                    let plot = svg::speedup(program, Over::Serial, &palette, marks, cores);
                     ("speed-up Ts/TP by workers, with 95 % intervals", plot)
+                }
+                Plot::RelativeSpeedup => {
+                    let plot = svg::speedup(program, Over::OneWorker, &palette, marks, cores);
+                    ("speed-up T1/TP by workers, with 95 % intervals", plot)
                 }
                 Plot::Forks => {
                     let plot = svg::overheads(program, &palette);

@@ -227,7 +227,7 @@ fn unescaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::export::svg::{Palette, overheads, speedup};
+    use crate::export::svg::{Over, Palette, overheads, speedup};
     use crate::record::tests::run;
     use crate::summary::summarize;
 
@@ -239,7 +239,7 @@ mod tests {
         runs.iter_mut().for_each(|run| run.tasks = Some(1000));
         let programs = summarize(&runs, &[]);
         let palette = Palette::new(&programs);
-        [speedup(&programs[0], &palette, &[], 2), overheads(&programs[0], &palette)]
+        [speedup(&programs[0], Over::Serial, &palette, &[], 2), overheads(&programs[0], &palette)]
             .map(|svg| Figure { caption: "fib & <others>".to_owned(), svg })
     }
 

@@ -37,7 +37,7 @@ mod sweep;
 use axis::{Axis, Scale};
 pub(crate) use chart::{Chart, Look, Series};
 pub(crate) use palette::Palette;
-pub(crate) use speedup::speedup;
+pub(crate) use speedup::{Over, speedup};
 pub(crate) use sweep::{Figure, sweeps};
 
 /// The end of the axis for these times: one disturbed run must not compress all others.
@@ -297,9 +297,11 @@ mod tests {
         ];
         let programs = summarize(&runs, &[]);
         let palette = Palette::new(&programs);
-        for svg in
-            [times(&programs[0], &palette), speedup(&programs[0], &palette, &[], 2), overheads(&programs[0], &palette)]
-        {
+        for svg in [
+            times(&programs[0], &palette),
+            speedup(&programs[0], Over::Serial, &palette, &[], 2),
+            overheads(&programs[0], &palette),
+        ] {
             assert!(svg.starts_with("<svg") && svg.ends_with("</svg>"));
             assert_eq!(svg.matches("<g ").count(), svg.matches("</g>").count());
             assert!(svg.contains("&lt;rayon&gt;") && !svg.contains("<rayon>"));

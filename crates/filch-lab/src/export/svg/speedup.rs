@@ -8,7 +8,7 @@ use super::{Axis, Palette, Scale, escape, open, trimmed};
 use crate::experiment::paper::Mark;
 use crate::identity::SchedulerId;
 use crate::stats::Estimate;
-use crate::summary::Program;
+use crate::summary::{Program, Row};
 
 const WIDTH: f64 = 420.0;
 const HEIGHT: f64 = 296.0;
@@ -19,19 +19,57 @@ const BOTTOM: f64 = HEIGHT - 40.0;
 /// Beyond this ratio of the numbers of workers, a linear axis would crowd the points at its left end.
 const LINEAR: f64 = 16.0;
 
-/// Draws Ts/TP against the number of workers, below the ideal and the machine's parallel capacity, with a document's marks beside ours.
-pub(crate) fn speedup(program: &Program, palette: &Palette, marks: &[Mark], cores: usize) -> String {
+/// The time that a speed-up divides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Over {
+    /// The sequential program's: Ts/TP.
+    Serial,
+    /// The same scheduler's on one worker: T1/TP.
+    OneWorker,
+}
+
+impl Over {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Serial => "Ts/TP",
+            Self::OneWorker => "T1/TP",
+        }
+    }
+
+    /// The column of the marks that belong here.
+    fn column(self) -> &'static str {
+        match self {
+            Self::Serial => "speedup",
+            Self::OneWorker => "relative-speedup",
+        }
+    }
+
+    fn of(self, row: &Row) -> Option<Estimate> {
+        match self {
+            Self::Serial => row.compared.speedup,
+            Self::OneWorker if row.workers == 1 => {
+                row.median().map(|_| Estimate { value: 1.0, interval: None, rounds: row.rounds.len() })
+            }
+            Self::OneWorker => row.compared.relative_speedup,
+        }
+    }
+}
+
+/// Draws a speed-up against the number of workers, below the ideal and the machine's parallel capacity, with a document's marks beside
+/// ours.
+pub(crate) fn speedup(program: &Program, over: Over, palette: &Palette, marks: &[Mark], cores: usize) -> String {
     let counts = program.worker_counts();
-    let (Some(&least), Some(&most), true) = (counts.first(), counts.last(), program.serial.is_some()) else {
+    let has_base = over == Over::OneWorker || program.serial.is_some();
+    let (Some(&least), Some(&most), true) = (counts.first(), counts.last(), has_base) else {
         return String::new();
     };
-    let series = palette.all().iter().map(|who| Series::of(program, who, &counts));
+    let series = palette.all().iter().map(|who| Series::of(program, over, who, &counts));
     let series: Vec<Series<'_>> = series.filter(|series| !series.points.is_empty()).collect();
     if least == most || series.is_empty() {
         return String::new();
     }
     let marks: Vec<&Mark> =
-        marks.iter().filter(|mark| mark.column == "speedup" && program.title.starts_with(mark.program)).collect();
+        marks.iter().filter(|mark| mark.column == over.column() && program.title.starts_with(mark.program)).collect();
     let theirs = || marks.iter().flat_map(|mark| mark.points);
     let most_of_all = theirs().map(|&(workers, _)| workers).fold(real(most), f64::max);
     let capacity = |&count: &usize| {
@@ -45,7 +83,7 @@ pub(crate) fn speedup(program: &Program, palette: &Palette, marks: &[Mark], core
 
     let mut svg = String::new();
     let places = theirs().map(|&(workers, _)| workers).chain(counts.iter().map(|&count| real(count)));
-    plot.grid(&mut svg, places.collect());
+    plot.grid(&mut svg, over, places.collect());
     let mut ends = Vec::new();
     let mut end = |at: (f64, f64), look: Option<Look>, text: String| {
         ends.push(End { at: (plot.across.at(at.0), plot.up.at(at.1)), look, text });
@@ -66,7 +104,8 @@ pub(crate) fn speedup(program: &Program, palette: &Palette, marks: &[Mark], core
         end((real(count), last), None, format!("C{} {last:.2}", count.min(cores)));
     }
     let draw = |name: &str, points: &[Point], look: &Look| {
-        lines::draw(&format!("{name}, Ts/TP"), points, |value| format!("{value:.2}"), look, (&plot.across, &plot.up))
+        let name = format!("{name}, {}", over.name());
+        lines::draw(&name, points, |value| format!("{value:.2}"), look, (&plot.across, &plot.up))
     };
     for (index, mark) in marks.iter().enumerate() {
         let point = |&(x, value): &(f64, f64)| Point { x, name: trimmed(x), value, interval: None };
@@ -101,8 +140,8 @@ struct Series<'p> {
 }
 
 impl<'p> Series<'p> {
-    fn of(program: &Program, who: &'p SchedulerId, counts: &[usize]) -> Self {
-        let point = |&count: &usize| Some((count, program.row(who, count)?.compared.speedup?));
+    fn of(program: &Program, over: Over, who: &'p SchedulerId, counts: &[usize]) -> Self {
+        let point = |&count: &usize| Some((count, over.of(program.row(who, count)?)?));
         Self { who, points: counts.iter().filter_map(point).collect() }
     }
 
@@ -160,7 +199,7 @@ impl Plot {
         [start, bend, self.ours].map(|workers| (workers, workers.min(self.cores))).to_vec()
     }
 
-    fn grid(&self, svg: &mut String, mut places: Vec<f64>) {
+    fn grid(&self, svg: &mut String, over: Over, mut places: Vec<f64>) {
         for &tick in &self.up.ticks {
             let y = self.up.at(tick);
             put!(svg, r#"<line class="grid" x1="{LEFT}" x2="{RIGHT}" y1="{y:.1}" y2="{y:.1}"/>"#);
@@ -177,7 +216,8 @@ impl Plot {
         svg.push_str(&lines::marks(&each, &self.across, BOTTOM));
         put!(
             svg,
-            r#"<text class="tick" x="0" y="12">Ts/TP</text><text class="tick" text-anchor="middle" x="{:.1}" y="{:.1}">workers</text>"#,
+            r#"<text class="tick" x="0" y="12">{}</text><text class="tick" text-anchor="middle" x="{:.1}" y="{:.1}">workers</text>"#,
+            over.name(),
             f64::midpoint(LEFT, RIGHT),
             HEIGHT - 4.0
         );
@@ -199,7 +239,7 @@ mod tests {
         let mut runs = vec![run("fib", "serial", 1, 1.0)];
         runs.extend(counts.iter().map(|&count| run("fib", "filch split", count, 1.0 / real(count.min(cores)))));
         let programs = summarize(&runs, &[]);
-        speedup(&programs[0], &Palette::new(&programs), &[], cores)
+        speedup(&programs[0], Over::Serial, &Palette::new(&programs), &[], cores)
     }
 
     /// The corners of a line of this class.
@@ -252,7 +292,7 @@ mod tests {
         ];
         let programs =
             summarize(&[run("fib", "serial", 1, 1.0), run("fib", "x", 1, 1.0), run("fib", "x", 2, 0.5)], &[]);
-        let svg = speedup(&programs[0], &Palette::new(&programs), &MARKS, 2);
+        let svg = speedup(&programs[0], Over::Serial, &Palette::new(&programs), &MARKS, 2);
         let theirs = &svg[svg.find("class=\"s theirs\"").expect("a series of the document")..];
         let [one, eight] = points(theirs, "series")[..] else { panic!("{theirs}") };
         let [ours_one, ours_two] = points(&svg[svg.find("class=\"s c0\"").expect("ours")..], "series")[..] else {
@@ -264,9 +304,30 @@ mod tests {
     }
 
     #[test]
+    fn a_speed_up_over_one_worker_begins_at_one_and_has_its_own_marks() {
+        static MARKS: [Mark; 2] = [
+            Mark { column: "relative-speedup", program: "", label: "T1/T4", points: &[(4.0, 3.0)] },
+            Mark { column: "speedup", program: "", label: "Ts/T4", points: &[(4.0, 2.0)] },
+        ];
+        // Half as fast as the sequential program on one worker, and twice as fast again on two.
+        let runs = [run("fib", "serial", 1, 1.0), run("fib", "x", 1, 2.0), run("fib", "x", 2, 1.0)];
+        let programs = summarize(&runs, &[]);
+        let plot = |over| speedup(&programs[0], over, &Palette::new(&programs), &MARKS, 2);
+        let (own, serial) = (plot(Over::OneWorker), plot(Over::Serial));
+        assert!(own.contains(">x 2.00</text>") && own.contains(">T1/TP</text>"), "{own}");
+        assert!(own.contains("paper: T1/T4 3") && !own.contains("Ts/T"), "{own}");
+        assert!(serial.contains(">x 1.00</text>") && serial.contains(">Ts/TP</text>") && !serial.contains("T1/T"));
+        let ours = &own[own.find("class=\"s c0\"").expect("ours")..];
+        let [one, two] = points(ours, "series")[..] else { panic!("{ours}") };
+        assert!((2.0 * (BOTTOM - one.1) - (BOTTOM - two.1)).abs() < 0.2, "1 and 2: {ours}");
+    }
+
+    #[test]
     fn one_number_of_workers_makes_no_plot() {
         assert_eq!(ideal(&[2], 2), "");
         let alone = summarize(&[run("fib", "rayon", 1, 1.0), run("fib", "rayon", 2, 1.0)], &[]);
-        assert_eq!(speedup(&alone[0], &Palette::new(&alone), &[], 2), "", "without the sequential program");
+        let plot = |over| speedup(&alone[0], over, &Palette::new(&alone), &[], 2);
+        assert_eq!(plot(Over::Serial), "", "without the sequential program");
+        assert_ne!(plot(Over::OneWorker), "");
     }
 }
