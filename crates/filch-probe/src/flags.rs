@@ -173,6 +173,9 @@ pub(crate) struct ProbeLitmus {
     /// S [default: the number of `bound=measured`]
     #[arg(long, value_name = "N", value_parser = count(1, 500), allow_negative_numbers = true)]
     pub(crate) bound: Option<u32>,
+    /// Try every L below S, and every δ up to half more than suffices: days with the paper's 10000000 runs of each
+    #[arg(long)]
+    pub(crate) all: bool,
     /// Runs of each pair of L and δ, in each placement
     #[arg(long, value_name = "N", default_value = "256", value_parser = count(1, 100_000_000), allow_negative_numbers = true)]
     pub(crate) runs: u32,

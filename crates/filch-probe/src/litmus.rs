@@ -17,15 +17,15 @@ use filch_protocol::Machine;
 
 use crate::error::{Result, usage};
 use crate::flags::ProbeLitmus;
-use crate::processors::{self, bind, neighbour};
+use crate::processors::{self, Company, bind, company};
 use crate::progress::Progress;
-use crate::store_buffer::stores::Stores;
+use crate::store_buffer::stores::{LONGEST, Stores};
 use crate::terminal::colour;
 use crate::{commit, table};
 
 /// The tasks of a run.
 const TASKS: usize = 512;
-/// The stores after each pop.
+/// The stores after each pop, if not every number is tried.
 const BETWEEN: [usize; 7] = [0, 1, 3, 7, 15, 31, 63];
 /// The queues that exist at a time.
 const BATCH: usize = 64;
@@ -52,12 +52,18 @@ impl Point {
 }
 
 /// Returns the points to try: shares of the δ that suffices, and its neighbours; without stores in between also much larger ones.
-fn points(pending: usize) -> Vec<Point> {
+///
+/// If `all`, every L below S, as far as there are so many stores, and every δ up to half more than that, which no processor is known
+/// to need.
+fn points(pending: usize, all: bool) -> Vec<Point> {
     let of = |between: usize| {
         let enough = pending.div_ceil(between + 1);
         let shares = [enough / 4, enough / 2, enough * 5 / 8, enough * 3 / 4, enough * 7 / 8, enough * 3 / 2];
         let neighbours = [enough.saturating_sub(1), enough, enough + 1];
         let mut deltas = [&[1], &shares[..], &neighbours].concat();
+        if all {
+            deltas.extend(1..=enough * 3 / 2);
+        }
         if between == 0 {
             deltas.extend([2 * enough, 4 * enough]);
         }
@@ -66,7 +72,19 @@ fn points(pending: usize) -> Vec<Point> {
         deltas.dedup();
         deltas.into_iter().map(move |delta| Point { between, delta })
     };
-    BETWEEN.into_iter().flat_map(of).collect()
+    let between: Vec<usize> = if all { (0..pending.min(LONGEST)).collect() } else { BETWEEN.to_vec() };
+    between.into_iter().flat_map(of).collect()
+}
+
+/// The processors of owner and thief, if they are bound, and their name.
+type Placement = (String, Option<[usize; 2]>);
+
+/// Returns the paper's placements, as far as this machine has them: free, on one core, and on two.
+fn placements(owner: usize, Company { sibling, elsewhere }: Company) -> Vec<Placement> {
+    let bound = |thief: usize, how: &str| (format!("{owner} and {thief}{how}"), Some([owner, thief]));
+    let sibling = sibling.map(|thief| bound(thief, ", one core"));
+    let elsewhere = elsewhere.map(|thief| bound(thief, ""));
+    std::iter::once(("free".to_owned(), None)).chain(sibling).chain(elsewhere).collect()
 }
 
 /// Runs the program this often, with owner and thief on these processors, if any. Returns the number of runs in which tasks were taken twice,
@@ -145,12 +163,14 @@ fn pending(flags: &ProbeLitmus) -> (usize, &'static str) {
 pub(crate) fn litmus_map(flags: &ProbeLitmus) -> Result {
     let mut lines = flags.output.json.as_deref().map(Lines::create).transpose()?;
     let first = processors::all().first().copied();
-    let Some(both) = first.and_then(|first| Some([first, neighbour(first)?.processor])) else {
+    let placements = first.map_or_else(Vec::new, |first| placements(first, company(first)));
+    if placements.len() < 2 {
         return Err(usage("not measurable here: owner and thief need a processor each"));
-    };
-    let placements = [("free".to_owned(), None), (format!("{} and {}", both[0], both[1]), Some(both))];
+    }
     let (pending, origin) = pending(flags);
-    let (points, runs) = (points(pending), flags.runs as usize);
+    let (points, runs) = (points(pending, flags.all), flags.runs as usize);
+    let mut stores: Vec<usize> = points.iter().map(|point| point.between).collect();
+    stores.dedup();
     let progress = Progress::new(!flags.output.quiet);
     let mut seen = vec![[0_usize; 2]; points.len() * placements.len()];
     // Round by round, so that the machine's other activity affects all points alike.
@@ -195,7 +215,7 @@ pub(crate) fn litmus_map(flags: &ProbeLitmus) -> Result {
             }
         }
         rows.extend(
-            BETWEEN.map(|between| row(name, between, pending, points.iter().copied().zip(seen.iter().copied()))),
+            stores.iter().map(|&between| row(name, between, pending, points.iter().copied().zip(seen.iter().copied()))),
         );
     }
     if flags.output.talks(lines.as_ref()) {
@@ -234,7 +254,7 @@ mod tests {
 
     #[test]
     fn the_points_lie_on_both_sides_of_the_bound() {
-        let points = points(65);
+        let points = points(65, false);
         for between in BETWEEN {
             let row: Vec<Point> = points.iter().copied().filter(|point| point.between == between).collect();
             let enough = 65_usize.div_ceil(between + 1);
@@ -244,6 +264,33 @@ mod tests {
         }
         assert!(points.contains(&Point { between: 0, delta: 260 }), "merging shows at any δ");
         assert_eq!(Point { between: 3, delta: 18 }.pending(), 73);
+    }
+
+    #[test]
+    fn all_points_are_those_of_the_paper() {
+        let all = points(33, true);
+        for between in 0..33_usize {
+            let enough = 33_usize.div_ceil(between + 1);
+            let has = |delta| all.contains(&Point { between, delta });
+            assert!((1..=enough + 1).all(has), "L = {between}");
+        }
+        let alphas = |points: &[Point]| -> std::collections::BTreeSet<usize> {
+            points.iter().map(|point| 33_usize.div_ceil(point.between + 1)).collect()
+        };
+        // ⌈33/(L + 1)⌉ has no other values.
+        assert_eq!(alphas(&all).into_iter().collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6, 7, 9, 11, 17, 33]);
+        assert!(alphas(&points(33, false)).len() < 11);
+    }
+
+    #[test]
+    fn threads_run_free_on_one_core_and_on_two() {
+        let names = |sibling, elsewhere| -> Vec<String> {
+            placements(0, Company { sibling, elsewhere }).into_iter().map(|(name, _)| name).collect()
+        };
+        assert_eq!(names(Some(4), Some(1)), ["free", "0 and 4, one core", "0 and 1"]);
+        assert_eq!(names(None, Some(1)), ["free", "0 and 1"]);
+        assert_eq!(names(Some(1), None), ["free", "0 and 1, one core"]);
+        assert_eq!(placements(0, Company { sibling: Some(4), elsewhere: Some(1) })[2].1, Some([0, 1]));
     }
 
     #[test]

@@ -28,12 +28,33 @@ pub(crate) struct Neighbour {
 
 /// Returns the processor that shares this one's core, or else any other.
 pub(crate) fn neighbour(of: usize) -> Option<Neighbour> {
+    let Company { sibling, elsewhere } = company(of);
+    sibling.or(elsewhere).map(|processor| Neighbour { processor, shares_core: sibling.is_some() })
+}
+
+/// Where a second thread can run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Company {
+    /// On the same core, as far as the system says.
+    pub(crate) sibling: Option<usize>,
+    /// On another core.
+    pub(crate) elsewhere: Option<usize>,
+}
+
+/// Returns processors beside this one.
+pub(crate) fn company(of: usize) -> Company {
     let path = format!("/sys/devices/system/cpu/cpu{of}/topology/thread_siblings_list");
-    let siblings = numbers(&std::fs::read_to_string(path).unwrap_or_default());
-    let others: Vec<usize> = all().into_iter().filter(|&processor| processor != of).collect();
-    let sibling = others.iter().find(|processor| siblings.contains(processor));
-    let shares_core = sibling.is_some();
-    sibling.or(others.first()).map(|&processor| Neighbour { processor, shares_core })
+    Company::among(&all(), of, &numbers(&std::fs::read_to_string(path).unwrap_or_default()))
+}
+
+impl Company {
+    fn among(all: &[usize], of: usize, siblings: &[usize]) -> Self {
+        let first = |shares_core: bool| {
+            let fits = |processor: &usize| *processor != of && siblings.contains(processor) == shares_core;
+            all.iter().copied().find(fits)
+        };
+        Self { sibling: first(true), elsewhere: first(false) }
+    }
 }
 
 /// Parses a list as Linux writes it: `0,4-6`.
@@ -84,6 +105,19 @@ mod tests {
         assert_eq!(numbers("0,4-6\n"), [0, 4, 5, 6]);
         assert_eq!(numbers("2"), [2]);
         assert!(numbers("").is_empty() && numbers("a-b").is_empty());
+    }
+
+    #[test]
+    fn company_is_on_the_same_core_or_on_another() {
+        let company = |all: &[usize], siblings: &[usize]| {
+            let Company { sibling, elsewhere } = Company::among(all, 0, siblings);
+            [sibling, elsewhere]
+        };
+        assert_eq!(company(&[0, 1, 2, 3], &[0, 1]), [Some(1), Some(2)]);
+        assert_eq!(company(&[0, 1, 2, 3], &[0, 2]), [Some(2), Some(1)]);
+        assert_eq!(company(&[0, 1], &[0]), [None, Some(1)]);
+        assert_eq!(company(&[0, 1], &[0, 1]), [Some(1), None]);
+        assert_eq!(company(&[0], &[0]), [None, None]);
     }
 
     #[test]
