@@ -125,11 +125,12 @@ pub(crate) struct Reproduce {
     pub(crate) quiet: bool,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(after_help = "\
 Examples:
   filch results filch-reproduce    keep this folder's verdicts, tables and lines, and write docs/results.md
   filch results                    write only the pages again
+  filch results --redecide ff-fig8 decide the claims of this experiment again, by today's rules, from the kept lines
   filch report results/2-core-amd-epyc/lace-fig5.jsonl.gz -o lace-fig5.html")]
 pub(crate) struct Results {
     /// A folder of `filch reproduce` to keep
@@ -138,6 +139,9 @@ pub(crate) struct Results {
     /// Name to keep it under [default: its machine, such as 2-core-amd-epyc]
     #[arg(long = "as", value_name = "NAME", requires = "folder")]
     pub(crate) name: Option<String>,
+    /// Experiments whose kept lines to decide again, since their claims have changed
+    #[arg(long, value_name = "ID,…", value_delimiter = ',')]
+    pub(crate) redecide: Vec<String>,
     /// Folder of all that is kept
     #[arg(long, value_name = "FOLDER", default_value = "results")]
     pub(crate) into: PathBuf,

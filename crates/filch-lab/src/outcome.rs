@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::conclude::Found;
 use crate::error::{Error, Result, usage};
 use crate::experiment::Experiment;
+use crate::experiment::claim::Decided;
 use crate::experiment::paper::Document;
 use crate::export::json::write_file;
 use crate::flags::Size;
@@ -30,6 +31,9 @@ pub(crate) struct Outcome {
     pub(crate) at: f64,
     pub(crate) machine: Machine,
     pub(crate) commit: String,
+    /// The commit of the program that decided the claims, if it was another than the one that measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) decided_by: Option<String>,
     pub(crate) claims: Vec<Told>,
     /// The checks that failed.
     pub(crate) failures: Vec<String>,
@@ -48,6 +52,16 @@ pub(crate) struct Told {
 }
 
 impl Told {
+    fn of(decided: &Decided) -> Self {
+        Self {
+            claim: decided.text.to_owned(),
+            verdict: decided.name().to_owned(),
+            rule: decided.rule.clone(),
+            why: decided.why(),
+            evidence: decided.json()["evidence"].take(),
+        }
+    }
+
     /// The verdict's class in pages.
     pub(crate) fn class(&self) -> &'static str {
         match self.verdict.as_str() {
@@ -78,13 +92,6 @@ pub(crate) fn by_document<O>(outcomes: &[(Experiment, O)]) -> Vec<Group<'_, O>> 
 
 impl Outcome {
     pub(crate) fn of(experiment: &Experiment, size: Size, command: String, found: &Found, seconds: f64) -> Self {
-        let told = found.decided.iter().map(|decided| Told {
-            claim: decided.text.to_owned(),
-            verdict: decided.name().to_owned(),
-            rule: decided.rule.clone(),
-            why: decided.why(),
-            evidence: decided.json()["evidence"].take(),
-        });
         Self {
             id: experiment.name.unwrap_or_default().to_owned(),
             command,
@@ -94,9 +101,16 @@ impl Outcome {
             at: now(),
             machine: Machine::here(),
             commit: commit(),
-            claims: told.collect(),
+            decided_by: None,
+            claims: found.decided.iter().map(Told::of).collect(),
             failures: found.failures.clone(),
         }
+    }
+
+    /// Replaces the verdicts by those that this program finds in the same measurements.
+    pub(crate) fn decide_again(&mut self, decided: &[Decided]) {
+        self.decided_by = Some(commit());
+        self.claims = decided.iter().map(Told::of).collect();
     }
 
     /// The file of an experiment's outcome in a folder.
@@ -151,6 +165,7 @@ pub(crate) mod tests {
             at: 1.8e9,
             machine: Machine { processor: "a processor".to_owned(), cores: 2, ..Machine::default() },
             commit: "abc".to_owned(),
+            decided_by: None,
             claims: verdicts.iter().enumerate().map(told).collect(),
             failures: Vec::new(),
         }

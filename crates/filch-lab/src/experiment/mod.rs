@@ -38,6 +38,8 @@ pub(crate) struct Experiment {
     pub(crate) claims: Vec<Claim>,
     /// The figure or table that it reproduces, if it reproduces one.
     pub(crate) paper: Option<&'static Paper>,
+    /// Where it differs from that figure or table, besides sizes and processors, and why: sentences.
+    pub(crate) differs: &'static [&'static str],
     /// Whether it is measured with those of the documents, and asks a question of our own.
     pub(crate) is_ours: bool,
     /// The program that measures, if programs on schedulers do not.
@@ -59,6 +61,7 @@ impl Experiment {
             plots: Plot::USUAL,
             claims: Vec::new(),
             paper: None,
+            differs: &[],
             is_ours: false,
             probe: None,
         }

@@ -89,13 +89,17 @@ fn one(experiment: &Experiment, records: &[Record], results: &str) -> String {
     let id = experiment.name.unwrap_or_default();
     let place = experiment.paper.map(|paper| format!(", {}", paper.place)).unwrap_or_default();
     let mut text = format!("\n### {id}{place}: {}\n\n", plain(&experiment.question));
+    if !experiment.differs.is_empty() {
+        let _ = writeln!(text, "What differs here: {}\n", plain(&experiment.differs.join(" ")));
+    }
     let here: Vec<(&Record, &Outcome)> = records.iter().filter_map(|record| Some((record, record.of(id)?))).collect();
     let mut claims: Vec<&str> = Vec::new();
     for (Record { name, .. }, outcome) in &here {
         let day = date(outcome.at);
+        let again = outcome.decided_by.as_ref().map_or_else(String::new, |by| format!(", decided by commit {by}"));
         let _ = writeln!(
             text,
-            "{name}: `{}`, commit {}, {}; [lines]({results}/{name}/{id}.jsonl.gz), [table]({results}/{name}/{id}.csv), \
+            "{name}: `{}`, commit {}, {}{again}; [lines]({results}/{name}/{id}.jsonl.gz), [table]({results}/{name}/{id}.csv), \
              [all evidence]({results}/{name}/{id}.json).{}\n",
             outcome.command,
             outcome.commit,
@@ -161,6 +165,7 @@ mod tests {
     fn every_claim_has_a_row_with_a_verdict_of_each_machine() {
         let mut small = record("2-core-a", &[("forks", &["holds", "does not hold"]), ("lace-fig5", &["reproduced"])]);
         let mut large = record("64-core-b", &[("lace-fig5", &["not reproduced", "not testable here"])]);
+        large.outcomes[0].1.decided_by = Some("def".to_owned());
         small.outcomes[0].1.claims[0].why = "a|b_c [1, 2] <".to_owned();
         let reasons = [("claim 0 of lace-fig5", "it has 64"), ("claim 3", "none")];
         let reasons = reasons.map(|(claim, why)| (claim.to_owned(), why.to_owned()));
@@ -180,10 +185,11 @@ mod tests {
             "| claim | 2-core-a | 64-core-b |",
             "| claim 0 of lace-fig5 | ✓ [reproduced](../results/2-core-a/lace-fig5.jsonl.gz): evidence 0 of lace-fig5 | ✗ [not reproduced](../results/64-core-b/lace-fig5.jsonl.gz): evidence 0 of lace-fig5<br>**Why:** it has 64 |",
             "| claim 1 of lace-fig5 |  | – [not testable here](../results/64-core-b/lace-fig5.jsonl.gz): evidence 1 of lace-fig5 |",
-            "64-core-b: `filch reproduce lace-fig5 --size quick`, commit abc, 2027-01-15; [lines](../results/64-core-b/lace-fig5.jsonl.gz), [table](../results/64-core-b/lace-fig5.csv), [all evidence](../results/64-core-b/lace-fig5.json).",
+            "64-core-b: `filch reproduce lace-fig5 --size quick`, commit abc, 2027-01-15, decided by commit def; [lines](../results/64-core-b/lace-fig5.jsonl.gz), [table](../results/64-core-b/lace-fig5.csv), [all evidence](../results/64-core-b/lace-fig5.json).",
         ] {
             assert!(page.lines().any(|found| found == line), "{line}\nin {page}");
         }
+        assert!(page.contains("2-core-a: `filch reproduce lace-fig5 --size quick`, commit abc, 2027-01-15; "));
         // Rows of a table follow its head without a gap.
         for (head, _) in page.match_indices("| --- |") {
             let before = page[..head].trim_end_matches('\n').lines().last().expect("a head");

@@ -10,7 +10,9 @@ use flate2::write::GzEncoder;
 
 use crate::error::{Error, Result, usage};
 use crate::experiment::Experiment;
-use crate::experiments::all;
+use crate::experiment::claim::decide;
+use crate::experiment::probe;
+use crate::experiments::{all, find};
 use crate::export::json::{self, write_file};
 use crate::export::markdown::{Reasons, Record, page};
 use crate::export::rivals::{self, Kept, Measured};
@@ -45,6 +47,10 @@ pub(crate) fn results(flags: &Flags) -> Result {
         }
         writeln!(out, "{} experiments: {}", outcomes.len(), paint(&kept.display().to_string(), FILE, colour()))?;
     }
+    for id in &flags.redecide {
+        let names = decide_again(&flags.into, id)?;
+        writeln!(out, "{id}: decided again for {}", names.join(", "))?;
+    }
     let records = records(&flags.into)?;
     for record in &records {
         let file = flags.into.join(&record.name).join(REASONS);
@@ -65,6 +71,25 @@ pub(crate) fn results(flags: &Flags) -> Result {
         writeln!(out, "Page: {}", paint(&page.display().to_string(), FILE, colour()))?;
     }
     Ok(())
+}
+
+/// Decides the claims of an experiment again, from the lines of every machine that has some; returns the machines' names.
+fn decide_again(into: &Path, id: &str) -> Result<Vec<String>> {
+    let experiment = find(id)?;
+    let mut names = Vec::new();
+    for record in records(into)? {
+        let folder = into.join(&record.name);
+        let Some(mut outcome) = Outcome::read(&folder, id)? else { continue };
+        let lines = folder.join(format!("{id}.jsonl.gz"));
+        let decided = match experiment.probe {
+            Some(probe) => (probe.findings)(&probe::lines(&lines)?).decided,
+            None => decide(&experiment, &summarize(&json::read(&lines)?, &[]), outcome.machine.cores),
+        };
+        outcome.decide_again(&decided);
+        outcome.write(&folder)?;
+        names.push(record.name);
+    }
+    if names.is_empty() { Err(usage(format!("{} has no lines of {id}", into.display()))) } else { Ok(names) }
 }
 
 /// Returns what is kept of rivals, by machine.
@@ -159,7 +184,6 @@ fn between(file: &Path, folder: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::experiment::probe;
     use crate::outcome::tests::outcome;
 
     #[test]
@@ -215,6 +239,7 @@ mod tests {
         let flags = Flags {
             folder: Some(from.clone()),
             name: None,
+            redecide: Vec::new(),
             into: into.clone(),
             output: base.join("docs.md"),
             rivals: base.join("rivals.md"),
@@ -238,6 +263,16 @@ mod tests {
         assert_eq!(records(&into).unwrap()[0].idle_reasons(), ["forks: claim 0 of forks"], "it holds");
         fs::write(&why, r#"{"forks": "nobody knows"}"#).unwrap();
         assert!(matches!(results(&flags), Err(Error::Usage(text)) if text.contains("why.json is damaged")));
+        fs::write(&why, "{}").unwrap();
+        results(&Flags { folder: None, redecide: vec!["forks".to_owned()], ..flags.clone() }).unwrap();
+        let [(_, forks), (_, cutoff)] = &records(&into).unwrap()[0].outcomes[..] else { panic!("two outcomes") };
+        let names = |claims: &[&str]| claims.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let today: Vec<&str> = find("forks").unwrap().claims.iter().map(|claim| claim.text).collect();
+        assert_eq!(forks.claims.iter().map(|told| told.claim.clone()).collect::<Vec<_>>(), names(&today));
+        assert_eq!((forks.commit.as_str(), forks.decided_by.is_some()), ("abc", true), "measured by another commit");
+        assert_eq!((cutoff.claims[0].claim.as_str(), &cutoff.decided_by), ("claim 0 of cutoff", &None));
+        let unknown = Flags { folder: None, redecide: vec!["lace-fig5".to_owned()], ..flags.clone() };
+        assert!(matches!(results(&unknown), Err(Error::Usage(text)) if text.contains("has no lines of lace-fig5")));
         let empty = Flags { folder: Some(into), ..flags };
         assert!(matches!(results(&empty), Err(Error::Usage(why)) if why.contains("holds no reproduction")));
         fs::remove_dir_all(base).unwrap();

@@ -16,9 +16,10 @@ use crate::stats::Estimate;
 static PAPER: Paper = Paper {
     document: &FENCE_FREE,
     place: "figure 8",
-    shows: "An owner without a fence makes L stores after each take, and the thief stays δ tasks away. With S = 33, one more than the \
-            documented capacity, no run was wrong where δ ≥ ⌈S/(L + 1)⌉, except with L = 0, where stores to one address merge. With \
-            S = 32 some were. Each pair was run 10⁷ times in three placements.",
+    shows: "An owner without a fence makes L stores after each take, and the thief stays δ tasks away. If S stores can be pending, no run \
+            is wrong where δ ≥ ⌈S/(L + 1)⌉. With S = 32, the documented capacity of Westmere-EX, some were, where L + 1 divides 32 (8a). \
+            With S = 33 none was, except with L = 0, where stores to one address merge (8b). Each pair was run 10⁷ times in each of three \
+            placements: as the system likes, on one core, and on two.",
     tables: &[],
     marks: &[],
 };
@@ -30,6 +31,10 @@ pub(super) fn experiment() -> Experiment {
         name: Some("ff-fig8"),
         workers: vec![2],
         paper: Some(&PAPER),
+        differs: &[
+            "Every L and δ are tried with --size paper; in other sizes some are, and fewer runs of each.",
+            "There is a placement on one core only if the system says which processors share one, as virtual machines often do not.",
+        ],
         probe: Some(&PROBE),
         ..Experiment::new("With how many stores can the processor reorder a load?")
     }
@@ -40,16 +45,19 @@ fn of_paper(documented: usize) -> usize {
     documented + 1
 }
 
+/// The paper's runs of a pair in a placement.
+const RUNS: usize = 10_000_000;
+
 fn arguments(size: Size) -> Vec<String> {
-    let runs: usize = match size {
-        Size::Quick => 512,
-        Size::Small => 32_768,
-        Size::Paper => 10_000_000,
+    let (runs, grid) = match size {
+        Size::Quick => (512, None),
+        Size::Small => (32_768, None),
+        Size::Paper => (RUNS, Some("--all".to_owned())),
     };
     let known = Model::here().and_then(|model| model.documented());
     let bound = known.map(|(documented, _)| vec!["--bound".to_owned(), of_paper(documented).to_string()]);
     let all = ["probe", "litmus", "--runs", &runs.to_string()].map(str::to_owned).to_vec();
-    [all, bound.unwrap_or_default()].concat()
+    [all, bound.unwrap_or_default(), grid.into_iter().collect()].concat()
 }
 
 /// The runs of a pair in a placement.
@@ -89,6 +97,7 @@ fn findings(lines: &[Value]) -> Findings {
     let documented = lines.iter().find_map(|line| line.documented);
     let bound = documented.map(of_paper).or_else(|| lines.first().map(|line| line.pending)).unwrap_or(1);
     let decided = vec![
+        refuted(&lines, documented),
         safe(
             "No run is wrong with L ≥ 1 and δ ≥ ⌈(S + 1)/(L + 1)⌉, where S is the documented capacity of the store buffer.",
             &lines,
@@ -104,13 +113,46 @@ fn findings(lines: &[Value]) -> Findings {
             false,
         ),
     ];
-    Findings { decided, tables: vec![table(&lines, bound)], figures: map(&lines, bound).into_iter().collect() }
+    let figures = documented.map(|documented| (documented, "the documented capacity")).into_iter();
+    let figures = figures.chain([(bound, "one more than the documented capacity")]);
+    let figures = figures.filter_map(|(bound, what)| map(&lines, bound, documented.map_or("assumed", |_| what)));
+    Findings { decided, tables: vec![table(&lines, bound)], figures: figures.collect() }
 }
 
 fn wrong_first(mut lines: Vec<&Line>) -> Vec<Evidence> {
     lines.sort_by_key(|line| std::cmp::Reverse(line.errors()));
     lines.into_iter().map(Line::evidence).collect()
 }
+
+/// Claims that more stores than the documented ones can be pending.
+///
+/// Only where L + 1 divides S can a run show that: elsewhere ⌈S/(L + 1)⌉ is ⌈(S + 1)/(L + 1)⌉.
+fn refuted(lines: &[Line], documented: Option<usize>) -> Decided {
+    let is_concerned = |line: &&Line| {
+        documented.is_some_and(|entries| line.stores_between > 0 && line.delta * (line.stores_between + 1) == entries)
+    };
+    let concerned: Vec<&Line> = lines.iter().filter(is_concerned).collect();
+    let runs: usize = concerned.iter().map(|line| line.runs).sum();
+    let verdict = if documented.is_none() {
+        Verdict::NotTestable(UNDOCUMENTED.to_owned())
+    } else if concerned.iter().any(|line| line.errors() > 0) {
+        Verdict::Holds
+    } else if !concerned.is_empty() && concerned.iter().all(|line| line.runs >= RUNS) {
+        Verdict::DoesNotHold
+    } else {
+        Verdict::NotTestable(format!("No run was wrong; {runs} runs are too few"))
+    };
+    let entries = documented.map_or_else(String::new, |entries| format!(" = {entries}"));
+    Decided {
+        text: "The documented capacity S is no bound: some run is wrong with δ = S/(L + 1), where L + 1 divides S.",
+        rule: format!("one of {runs} runs with δ·(L + 1) = S{entries} takes a task twice or loses one"),
+        verdict,
+        evidence: wrong_first(concerned),
+        is_of_paper: true,
+    }
+}
+
+const UNDOCUMENTED: &str = "The makers of this processor do not document its store buffer";
 
 /// Claims that no run with stores between the takes is wrong if so many stores can be pending.
 fn safe(text: &'static str, lines: &[Line], pending: Option<usize>, is_of_paper: bool) -> Decided {
@@ -119,7 +161,7 @@ fn safe(text: &'static str, lines: &[Line], pending: Option<usize>, is_of_paper:
     let concerned: Vec<&Line> = stored().filter(is_enough).collect();
     let runs: usize = concerned.iter().map(|line| line.runs).sum();
     let verdict = if pending.is_none() {
-        Verdict::NotTestable("The makers of this processor do not document its store buffer".to_owned())
+        Verdict::NotTestable(UNDOCUMENTED.to_owned())
     } else if concerned.iter().any(|line| line.errors() > 0) {
         Verdict::DoesNotHold
     } else if stored().all(|line| line.errors() == 0) {
@@ -206,8 +248,8 @@ fn place(line: &Line, bound: usize) -> (f64, f64) {
     (line.enough(bound) as f64, line.delta as f64)
 }
 
-/// Draws δ against the δ that suffices.
-fn map(lines: &[Line], bound: usize) -> Option<Figure> {
+/// Draws δ against the δ that suffices for this bound.
+fn map(lines: &[Line], bound: usize, what: &str) -> Option<Figure> {
     let (wrong, right): (Vec<&Line>, Vec<&Line>) = lines.iter().partition(|line| line.errors() > 0);
     // A pair is wrong if it is wrong in one placement.
     let is_wrong = |at: &(f64, f64)| wrong.iter().any(|line| place(line, bound) == *at);
@@ -218,7 +260,7 @@ fn map(lines: &[Line], bound: usize) -> Option<Figure> {
     #[expect(clippy::cast_precision_loss, reason = "a few hundred")]
     let widest = widest as f64;
     let chart = Chart {
-        title: "Wrong runs by δ and the stores between takes".to_owned(),
+        title: format!("Wrong runs by δ and the stores between takes, for S = {bound}"),
         across: "⌈S/(L + 1)⌉, the δ that suffices if S stores can be pending",
         up: "δ",
         doubles: true,
@@ -230,7 +272,7 @@ fn map(lines: &[Line], bound: usize) -> Option<Figure> {
         references: Vec::new(),
     };
     let caption = format!(
-        "Pairs on or above the bound should have no wrong run, except at the right end, where L = 0; S = {bound}"
+        "With S = {bound}, {what}: were it the bound, pairs on or above the line would have no wrong run, except at the right end, where L = 0"
     );
     Some(Figure { caption, svg: chart.draw()? })
 }
@@ -257,26 +299,58 @@ mod tests {
     fn a_map_with_errors_only_below_the_bound_is_as_in_the_paper() {
         // ⌈65/2⌉ = 33, ⌈97/2⌉ = 49.
         let lines = [line(1, 16, 9), line(1, 33, 0), line(1, 49, 0), line(0, 65, 1)];
-        assert_eq!(verdicts(&lines), [Verdict::Holds, Verdict::Holds, Verdict::Holds, Verdict::Holds]);
+        assert_eq!(verdicts(&lines)[1..], [Verdict::Holds, Verdict::Holds, Verdict::Holds, Verdict::Holds]);
     }
 
     #[test]
     fn an_error_above_the_bound_refutes_it() {
         let lines = [line(1, 16, 9), line(1, 36, 1), line(1, 49, 0), line(0, 65, 0)];
         let found = findings(&lines);
-        assert_eq!(found.decided[0].verdict, Verdict::DoesNotHold);
+        assert_eq!(found.decided[1].verdict, Verdict::DoesNotHold);
         assert!(
-            found.decided[0].why().contains("L = 1, δ = 36, wrong ones of 1000 runs: 1.00"),
+            found.decided[1].why().contains("L = 1, δ = 36, wrong ones of 1000 runs: 1.00"),
             "{}",
-            found.decided[0].why()
+            found.decided[1].why()
         );
-        assert!(matches!(&found.decided[2].verdict, Verdict::NotTestable(why) if why.contains("too few")));
-        assert_eq!(found.decided[3].verdict, Verdict::Holds, "73 stores are within the margin");
+        assert!(matches!(&found.decided[3].verdict, Verdict::NotTestable(why) if why.contains("too few")));
+        assert_eq!(found.decided[4].verdict, Verdict::Holds, "73 stores are within the margin");
         assert!(
             found.tables[0].rows[0].contains(&"73".to_owned()),
             "36·2 + 1 stores were pending: {:?}",
             found.tables[0]
         );
+    }
+
+    #[test]
+    fn the_documented_capacity_is_refuted_where_it_is_divided() {
+        let refuted = |lines: &[Value]| verdicts(lines).remove(0);
+        // 64 stores between two pairs of takes: the 65th was pending.
+        assert_eq!(refuted(&[line(1, 32, 1), line(3, 16, 0)]), Verdict::Holds);
+        // L = 0 merges, a smaller δ is no news, and 6 does not divide 64: ⌈64/6⌉ = ⌈65/6⌉.
+        let others = [line(0, 64, 9), line(1, 31, 9), line(5, 11, 9), line(3, 16, 0)];
+        assert!(matches!(refuted(&others), Verdict::NotTestable(why) if why.contains("1000 runs are too few")));
+        let mut often = line(3, 16, 0);
+        often["runs"] = RUNS.into();
+        assert_eq!(refuted(&[often.clone()]), Verdict::DoesNotHold, "as often as in the paper");
+        assert!(matches!(refuted(&[often, line(1, 32, 0)]), Verdict::NotTestable(_)));
+        let mut unknown = line(1, 32, 1);
+        unknown["documented"] = Value::Null;
+        assert!(matches!(refuted(&[unknown]), Verdict::NotTestable(why) if why.contains("do not document")));
+    }
+
+    #[test]
+    fn both_bounds_are_drawn() {
+        let lines = [line(1, 16, 9), line(1, 32, 1), line(3, 17, 0), line(0, 65, 0)];
+        let [a, b] = &findings(&lines).figures[..] else { panic!("two panels") };
+        assert!(a.caption.contains("S = 64, the documented") && a.svg.contains("S = 64"), "{}", a.caption);
+        assert!(b.caption.contains("S = 65, one more") && b.svg.contains("S = 65"), "{}", b.caption);
+        assert_ne!(a.svg, b.svg.replace("65", "64"), "the places depend on S");
+        let unknown = lines.map(|mut line| {
+            line["documented"] = Value::Null;
+            line
+        });
+        let figures = findings(&unknown).figures;
+        assert!(figures.len() == 1 && figures[0].caption.contains("S = 65, assumed"));
     }
 
     #[test]
@@ -294,7 +368,7 @@ mod tests {
         let mut free = line(1, 16, 0);
         free["placement"] = "free".into();
         let found = findings(&[free, line(1, 16, 9), line(1, 33, 0), line(3, 17, 0)]);
-        let svg = &found.figures[0].svg;
+        let svg = &found.figures[1].svg;
         assert_eq!((svg.matches("<circle").count(), svg.matches("<path").count()), (2, 1), "{svg}");
     }
 }

@@ -15,6 +15,9 @@ pub(super) fn source(experiment: &Experiment) -> Markup {
             (document.authors) ", " i { (document.title) } ", " (document.venue) ", " b { (paper.place) } ", on "
             (document.machine) ". " (paper.shows)
         }
+        @if !experiment.differs.is_empty() {
+            p class="source" { b { "What differs here." } " " (experiment.differs.join(" ")) }
+        }
     }
 }
 
@@ -66,5 +69,23 @@ fn class(verdict: &Verdict) -> &'static str {
         Verdict::DoesNotHold => "fails",
         Verdict::Undecided { .. } => "undecided",
         Verdict::NotTestable(_) => "untestable",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::paper::{PADWS, Paper};
+
+    #[test]
+    fn what_differs_stands_below_what_the_document_shows() {
+        static PAPER: Paper =
+            Paper { document: &PADWS, place: "figure 9", shows: "It is flat.", tables: &[], marks: &[] };
+        let plain = Experiment { paper: Some(&PAPER), ..Experiment::new("?") };
+        let text = source(&plain).into_string();
+        assert!(text.contains("figure 9") && text.contains("It is flat.") && !text.contains("differs"), "{text}");
+        let own = Experiment { differs: &["Tasks work.", "Queues are long."], ..plain };
+        let text = source(&own).into_string();
+        assert!(text.find("It is flat.") < text.find("differs here.</b> Tasks work. Queues are long."), "{text}");
     }
 }
