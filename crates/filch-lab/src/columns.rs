@@ -202,6 +202,12 @@ pub(crate) const COLUMNS: &[Column] = &[
         |row| Quantity::RETRIES.estimate(row),
     ),
     steal_time("steal-mean", "steal", "mean time of a steal", "steal_ns"),
+    steal_time(
+        "steal-elapsed",
+        "steal elapsed",
+        "the same from the first attempt on, with all that the thief did in between",
+        "steal_elapsed_ns",
+    ),
     steal_time("steal-p50", "steal p50", "time below which half of the steals lie", "steal_p50_ns"),
     steal_time("steal-p90", "steal p90", "time below which nine tenths of the steals lie", "steal_p90_ns"),
     steal_time("steal-p99", "steal p99", "time below which 99 % of the steals lie", "steal_p99_ns"),

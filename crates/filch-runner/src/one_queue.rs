@@ -113,5 +113,6 @@ fn of_times(times: Option<Times>) -> Counts {
         ("steal_p50_ns", of(|times| times.p50)),
         ("steal_p90_ns", of(|times| times.p90)),
         ("steal_p99_ns", of(|times| times.p99)),
+        ("steal_elapsed_ns", of(|times| times.elapsed)),
     ]
 }

@@ -204,7 +204,7 @@ fn queue_programs_are_right_on_every_queue() {
                     assert_eq!(ran.workers.len(), workers);
                     let taken = sum(&ran, "popped") + sum(&ran, "steals");
                     assert!(if queue.lists == Lists::Twice { taken >= 2000 } else { taken == 2000 }, "{ran:?}");
-                    let times = ["steal_ns", "steal_p50_ns", "steal_p90_ns", "steal_p99_ns"];
+                    let times = ["steal_ns", "steal_p50_ns", "steal_p90_ns", "steal_p99_ns", "steal_elapsed_ns"];
                     assert!(times.iter().all(|time| ran.counters[*time].is_u64()), "{ran:?}");
                 }
             }

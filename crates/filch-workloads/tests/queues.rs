@@ -119,6 +119,7 @@ fn only_steal_latency_times_its_steals() {
         assert_eq!(used.times.is_some(), has_stolen && name == "steal-latency", "{name}");
         if let Some(times) = used.times {
             assert!(times.p50 <= times.p90 && times.p90 <= times.p99, "{times:?}");
+            assert!(times.elapsed >= times.mean, "{times:?}");
         }
     }
 }

@@ -88,7 +88,8 @@ pub struct Did {
     pub pending: u64,
 }
 
-/// The times of steals, in nanoseconds. The attempts before a steal are part of it, unless they found the queue empty.
+/// The times of steals, in nanoseconds. The attempts before a steal are part of it, unless they found the queue empty; what lies between
+/// two attempts is, for a thief that waits for the owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Times {
     /// The mean.
@@ -99,17 +100,20 @@ pub struct Times {
     pub p90: u64,
     /// All but a hundredth of the steals were faster.
     pub p99: u64,
+    /// The mean from the first attempt on, whatever the thief did in between.
+    pub elapsed: u64,
 }
 
 impl Times {
-    /// Returns the times of steals that took so many ticks.
-    fn of(mut ticks: Vec<u32>, per_nanosecond: f64) -> Option<Self> {
+    /// Returns the times of steals that took so many ticks, and by the clock so many together.
+    fn of(mut ticks: Vec<u32>, elapsed: u64, per_nanosecond: f64) -> Option<Self> {
         let last = ticks.len().checked_sub(1)?;
         ticks.sort_unstable();
         let nanoseconds = |ticks: f64| (ticks / per_nanosecond).round() as u64;
         let below = |percent: usize| nanoseconds(ticks[last * percent / 100].into());
         let sum: f64 = ticks.iter().map(|&ticks| f64::from(ticks)).sum();
-        Some(Self { mean: nanoseconds(sum / ticks.len() as f64), p50: below(50), p90: below(90), p99: below(99) })
+        let mean = |sum: f64| nanoseconds(sum / ticks.len() as f64);
+        Some(Self { mean: mean(sum), p50: below(50), p90: below(90), p99: below(99), elapsed: mean(elapsed as f64) })
     }
 }
 
@@ -201,8 +205,8 @@ impl Instance {
 
     /// Runs the owner on this thread, and the thieves on others.
     fn go<Q: Queue, E: Entries>(&mut self, on: &On<'_, Q>, enter: Enter<'_>, entries: &E) -> Result<Used, String> {
-        let (params, promises) = (self.params, &Q::PROMISES);
-        self.may_repeat = promises.delivery == Delivery::AtLeastOnce;
+        let params = self.params;
+        self.may_repeat = Q::PROMISES.delivery == Delivery::AtLeastOnce;
         let (owner, mut thieves) = Q::make(on.capacity, on.workers - 1, on.params);
         if params.share == 0 {
             // The handles stay, but nobody uses them.
@@ -213,17 +217,18 @@ impl Instance {
         let room = (part.unwrap_or(1.0) * f64::from(params.n)) as usize;
         self.notes.resize_with(number + 1, Notes::default);
         let [mine, theirs @ ..] = &mut self.notes[..] else { unreachable!("the owner's are there") };
-        let rob = if params.what == Use::Keeps { rob::<true, Q::Thief, E> } else { rob::<false, Q::Thief, E> };
+        let rob = if params.what == Use::Keeps { rob::<true, Q, E> } else { rob::<false, Q, E> };
         thread::scope(|scope| {
             let mut started = Vec::new();
             let mut refused = None;
             for (nth, (thief, notes)) in thieves.into_iter().zip(theirs).enumerate() {
                 clear(&mut notes.log, room);
                 clear(&mut notes.ticks, if params.what == Use::Keeps { room } else { 0 });
+                notes.elapsed = 0;
                 let work = move || {
                     let entered = enter(nth + 1);
                     shared.wait();
-                    entered.map(|()| rob(promises, thief, nth, (shared, entries), Pace::new(part), notes))
+                    entered.map(|()| rob(thief, nth, (shared, entries), Pace::new(part), notes))
                 };
                 match thread::Builder::new().spawn_scoped(scope, work) {
                     Ok(thief) => started.push(thief),
@@ -268,8 +273,9 @@ impl Instance {
         .map(|(did, time, ticks)| {
             let per_nanosecond = ticks as f64 / time.as_nanos() as f64;
             let times = self.notes[1..].iter().flat_map(|notes| &notes.ticks).copied().collect();
+            let elapsed = self.notes[1..].iter().map(|notes| notes.elapsed).sum();
             let answer = Answer::Number(params.n.into());
-            Used { answer, seconds: time.as_secs_f64(), did, times: Times::of(times, per_nanosecond) }
+            Used { answer, seconds: time.as_secs_f64(), did, times: Times::of(times, elapsed, per_nanosecond) }
         })
     }
 
@@ -364,9 +370,10 @@ mod tests {
     #[test]
     fn times_are_in_nanoseconds() {
         let ticks: Vec<u32> = (0..=200).rev().map(|tick| 10 * tick).collect();
-        assert_eq!(Times::of(ticks, 2.0), Some(Times { mean: 500, p50: 500, p90: 900, p99: 990 }));
-        assert_eq!(Times::of(vec![3], 1.0), Some(Times { mean: 3, p50: 3, p90: 3, p99: 3 }));
-        assert_eq!(Times::of(Vec::new(), 1.0), None);
+        let times = Times { mean: 500, p50: 500, p90: 900, p99: 990, elapsed: 1500 };
+        assert_eq!(Times::of(ticks, 201 * 3000, 2.0), Some(times));
+        assert_eq!(Times::of(vec![3], 4, 1.0), Some(Times { mean: 3, p50: 3, p90: 3, p99: 3, elapsed: 4 }));
+        assert_eq!(Times::of(Vec::new(), 0, 1.0), None);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::hint::spin_loop;
 use std::sync::atomic::Ordering;
 use std::thread;
 
-use filch_queue::{Promises, Steal, Task, Thief, clock};
+use filch_queue::{Queue, Steal, Thief, clock};
 
 use super::entries::Entries;
 use super::{Did, Shared};
@@ -47,23 +47,31 @@ impl Pace {
 }
 
 /// The time of the attempts for one task.
-///
-/// A thief that is told when there is a task waits from its first attempt on. The time of any other is that within its attempts, because it
-/// may do something else in between.
 #[derive(Default)]
 struct Stopwatch {
     first: Option<u64>,
     within: u64,
+    elapsed: u64,
 }
 
 impl Stopwatch {
-    /// Adds an attempt that began at `from`; returns the ticks of all attempts so far.
-    fn add(&mut self, promises: &Promises, from: u64) -> u64 {
+    /// Adds an attempt that began at `from`.
+    fn add(&mut self, from: u64) {
         let to = clock::now();
         self.within += to.saturating_sub(from);
-        let first = *self.first.get_or_insert(from);
-        if promises.answers_by_clock { to.saturating_sub(first) } else { self.within }
+        self.elapsed = to.saturating_sub(*self.first.get_or_insert(from));
     }
+
+    /// The ticks of a steal: of a thief that waits, since its first attempt; of any other those within its attempts, because it may do
+    /// something else in between.
+    fn ticks(&self, waits: bool) -> u64 {
+        if waits { self.elapsed } else { self.within }
+    }
+}
+
+/// Whether a thief that has asked waits for its owner: it cannot withdraw, or says that it is idle and is told when there is a task.
+pub(super) const fn waits<Q: Queue>() -> bool {
+    !Q::WITHDRAWS || Q::PROMISES.answers_by_clock
 }
 
 /// What a thief writes down.
@@ -73,12 +81,13 @@ pub(super) struct Notes {
     pub(super) log: Vec<u32>,
     /// The ticks that each took, if steals are timed.
     pub(super) ticks: Vec<u32>,
+    /// The ticks of all of them, from the first attempt of each.
+    pub(super) elapsed: u64,
 }
 
 /// Steals until the owner has pushed all tasks and nothing is left for this thief. `nth` is its number among the thieves.
-pub(super) fn rob<const IS_TIMED: bool, T: Thief<Task>, E: Entries>(
-    promises: &Promises,
-    mut thief: T,
+pub(super) fn rob<const IS_TIMED: bool, Q: Queue, E: Entries>(
+    mut thief: Q::Thief,
     nth: usize,
     (shared, entries): (&Shared, &E),
     mut pace: Pace,
@@ -88,8 +97,9 @@ pub(super) fn rob<const IS_TIMED: bool, T: Thief<Task>, E: Entries>(
     loop {
         // Acquire: pairs with the owner's release; an attempt after it sees whatever was pushed.
         let was_done = shared.is_done.load(Ordering::Acquire);
-        // Relaxed: an estimate.
-        if !pace.is_due(did.steals, || shared.pushed.load(Ordering::Relaxed)) {
+        // Whoever waits for an answer does nothing but look for it. Relaxed: an estimate.
+        let has_asked = waits::<Q>() && watch.first.is_some();
+        if !has_asked && !pace.is_due(did.steals, || shared.pushed.load(Ordering::Relaxed)) {
             if was_done {
                 break;
             }
@@ -98,8 +108,10 @@ pub(super) fn rob<const IS_TIMED: bool, T: Thief<Task>, E: Entries>(
         }
         let from = if IS_TIMED { clock::now() } else { 0 };
         let answer = thief.steal().map(|task| entries.take(task));
-        let ticks = if IS_TIMED { watch.add(promises, from) } else { 0 };
-        debug_assert!(promises.may_answer(&answer), "{answer:?} is no answer of this queue");
+        if IS_TIMED {
+            watch.add(from);
+        }
+        debug_assert!(Q::PROMISES.may_answer(&answer), "{answer:?} is no answer of this queue");
         did.attempts += 1;
         match answer {
             Steal::Task(number) => {
@@ -108,7 +120,8 @@ pub(super) fn rob<const IS_TIMED: bool, T: Thief<Task>, E: Entries>(
                 // Relaxed: the owner only counts.
                 shared.taken[nth].store(did.steals, Ordering::Relaxed);
                 if IS_TIMED {
-                    notes.ticks.push(ticks.try_into().unwrap_or(u32::MAX));
+                    notes.ticks.push(watch.ticks(waits::<Q>()).try_into().unwrap_or(u32::MAX));
+                    notes.elapsed += watch.elapsed;
                     watch = Stopwatch::default();
                 }
                 failures = 0;
@@ -161,15 +174,20 @@ mod tests {
     }
 
     #[test]
-    fn attempts_are_timed_from_the_first_if_a_clock_decides() {
-        use filch_queue::{ChaseLev, Queue};
-        let by_calls = <ChaseLev as Queue>::PROMISES;
-        let by_clock = Promises { answers_by_clock: true, ..by_calls };
+    fn attempts_are_timed_from_the_first_if_the_thief_waits() {
         let start = clock::now();
         while clock::now() < start + 1000 {}
-        let watch = || Stopwatch { first: Some(start), within: 1 };
-        assert!(watch().add(&by_clock, clock::now()) >= 1000);
+        let mut watch = Stopwatch { first: Some(start), within: 1, elapsed: 0 };
         // An attempt whose end is its beginning takes no time.
-        assert_eq!(watch().add(&by_calls, u64::MAX), 1);
+        watch.add(u64::MAX);
+        assert_eq!(watch.ticks(false), 1);
+        assert!(watch.ticks(true) >= 1000);
+    }
+
+    #[test]
+    fn those_wait_whom_their_paper_lets_wait() {
+        use filch_queue::{Adws, ChaseLev, PadWs, PdqR, PdqRAsync, PdqS};
+        assert!(waits::<PdqR>() && waits::<PdqS>());
+        assert!(!waits::<PdqRAsync>() && !waits::<Adws>() && !waits::<PadWs>() && !waits::<ChaseLev>());
     }
 }
