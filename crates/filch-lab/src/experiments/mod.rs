@@ -23,6 +23,16 @@ fn two_and_all(most: usize) -> Vec<usize> {
     if all == 2 { vec![2] } else { vec![2, all] }
 }
 
+/// Two workers, twice as many, and so on, up to all processors or the number of a document: for curves.
+fn up_to_all(most: usize) -> Vec<usize> {
+    doubling(cores().clamp(2, most))
+}
+
+fn doubling(to: usize) -> Vec<usize> {
+    let powers = std::iter::successors(Some(2_usize), |workers| workers.checked_mul(2));
+    powers.take_while(|&workers| workers < to).chain([to]).collect()
+}
+
 /// Returns all experiments.
 pub(crate) fn all() -> Vec<Experiment> {
     let own = vec![usual::experiment(), forks::experiment(), cutoff::experiment(), placement::experiment()];
@@ -121,6 +131,14 @@ mod tests {
             words.sort_unstable();
             assert!(words.windows(2).all(|pair| pair[0] != pair[1]), "{:?}: {words:?}", experiment.name);
         }
+    }
+
+    #[test]
+    fn curves_double_their_workers_and_end_with_all() {
+        assert_eq!(doubling(2), [2]);
+        assert_eq!(doubling(8), [2, 4, 8]);
+        assert_eq!(doubling(30), [2, 4, 8, 16, 30]);
+        assert_eq!(up_to_all(30).last(), Some(&cores().clamp(2, 30)));
     }
 
     #[test]

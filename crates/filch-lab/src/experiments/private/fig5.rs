@@ -51,7 +51,7 @@ pub(super) fn time() -> Experiment {
     Experiment {
         name: Some("private-fig5a"),
         entries: each(&fib(), &contenders),
-        workers: vec![2],
+        workers: two_and_all(30),
         placements: vec![Placement::Pinned],
         sweep: deltas(&["10us", "30us", "100us", "300us", "1ms", "3ms", "10ms", "30ms"]),
         effort: Effort { budget: 40, visit: 0.1, ..Effort::default() },
@@ -88,10 +88,8 @@ pub(super) fn time() -> Experiment {
 
 /// The idle time against δ.
 pub(super) fn idle() -> Experiment {
-    let equals = |text, limit| {
-        let measure = Measure::OverSwept(Quantity::IDLE_PER_MIGRATION);
-        Claim::new(text, Pick::among(PRINTED, &["300us", "1ms", "3ms"]), measure, limit)
-    };
+    let equals =
+        |text, limit| Claim::new(text, Pick::any(PRINTED), Measure::OverSwept(Quantity::IDLE_PER_MIGRATION), limit);
     Experiment {
         name: Some("private-fig5b"),
         entries: each(&fib(), &[printed("pdq-s:delta=*")]),
@@ -101,9 +99,13 @@ pub(super) fn idle() -> Experiment {
         effort: Effort { budget: 30, visit: 0.1, ..Effort::default() },
         columns: &["median", "spread", "migrations", "idle", "idle-per-migration"],
         plots: &[Plot::Swept("idle-per-migration"), Plot::Swept("migrations")],
+        differs: &[
+            "The paper's P − 1 other processors are busy when one runs out of work; on two workers it is one, few tasks move, and the wait \
+             before the first and after the last is a large part of the idle time. So the claim for two workers is a factor of two.",
+        ],
         claims: vec![
             equals(
-                "With few tasks that move, and a wait before the first and after the last, the idle time for each is δ within a factor of two.",
+                "On two workers, where few tasks move, the idle time for each is δ within a factor of two, from 30 µs to 3 ms.",
                 Limit::Within(0.5, 2.0),
             )
             .on(2),

@@ -5,7 +5,7 @@ use crate::experiment::claim::{Claim, Limit, Need};
 use crate::experiment::paper::{Mark, PRIVATE, Paper, Table};
 use crate::experiment::quantity::{Comparison, Measure, Pick, Quantity};
 use crate::experiment::{Contender, Effort, Entry, Experiment, Plot, Program, Sweep, each};
-use crate::experiments::two_and_all;
+use crate::experiments::{two_and_all, up_to_all};
 use crate::identity::Placement;
 
 static INTERRUPTS: Paper = Paper {
@@ -28,7 +28,7 @@ static SEARCH: Paper = Paper {
         rows: &[
             &["3d-grid", "40 million", "", "11.5 s"],
             &["rlg", "40 million", "150 million", "12.8 s"],
-            &["rmat", "40 million", "90 million", "9.1 s"],
+            &["rmat", "40 million", "90, as printed", "9.1 s"],
         ],
     }],
     marks: &[Mark { column: "speedup", program: "", label: "the paper's: more than 20", points: &[(30.0, 20.0)] }],
@@ -75,7 +75,7 @@ pub(super) fn interrupts() -> Experiment {
     Experiment {
         name: Some("private-fig6a"),
         entries: entries.collect(),
-        workers: vec![2],
+        workers: two_and_all(30),
         placements: vec![Placement::Pinned],
         sweep: Some(Sweep {
             parameter: "every",
@@ -85,13 +85,18 @@ pub(super) fn interrupts() -> Experiment {
         effort: Effort { budget: 60, visit: 0.02, ..Effort::default() },
         columns: &["median", "spread", "speedup", "migrations", "idle"],
         plots: &[Plot::Swept("median")],
+        differs: &[
+            "Flags that leaves look at are ours; the paper has signals.",
+            "Section 4 also names interrupts that idle processors send to their targets, in the receiver-initiated algorithm: these are not \
+             built, for a target is interrupted only by the ticker (pdq-r:interrupts=signal).",
+        ],
         claims: vec![
             over_concurrent(
-                "With signals, whatever their period and the length of leaves, the time is at most a twentieth longer than on concurrent deques.",
+                "With signals, whatever their period and the length of leaves, the time is at most 3.7 % longer than on concurrent deques.",
                 SIGNAL,
-                Limit::Below(1.05),
+                Limit::Below(1.037),
             ),
-            over_concurrent("So it is with flags that leaves look at.", FLAG, Limit::Below(1.05)),
+            over_concurrent("So it is with flags that leaves look at.", FLAG, Limit::Below(1.037)),
             over_concurrent(
                 "Without interrupts, thieves wait for the end of a leaf, and the time is longer by a tenth or more.",
                 NEVER,
@@ -109,7 +114,7 @@ const OURS: &str = "filch pdq-r-async:end=transfers pinned";
 
 /// Speed-up of a search whose tasks are bags.
 pub(super) fn search() -> Experiment {
-    // The numbers of edges are the paper's shares of those of nodes.
+    // The numbers of edges are the paper's shares of those of nodes; its 90 edges of rmat are taken for 90 million.
     let graphs = [
         ["graph=grid,n=100000", "graph=grid,n=300000", "graph=grid,n=40000000"],
         [
@@ -129,7 +134,7 @@ pub(super) fn search() -> Experiment {
     Experiment {
         name: Some("private-fig6b"),
         entries: each(&programs, &contenders),
-        workers: [vec![1], two_and_all(30)].concat(),
+        workers: [vec![1], up_to_all(30)].concat(),
         placements: vec![Placement::Pinned],
         sweep: Some(Sweep {
             parameter: "items",
@@ -139,6 +144,9 @@ pub(super) fn search() -> Experiment {
         effort: Effort { budget: 60, visit: 0.03, ..Effort::default() },
         columns: &["median", "spread", "overhead", "speedup", "relative-speedup", "capacity-share", "migrations"],
         plots: &[Plot::Swept("speedup"), Plot::Speedup],
+        differs: &[
+            "The paper prints “90 edges” for rmat. We take that for 90 million, a little more than two for each node.",
+        ],
         claims: vec![
             Claim::new(
                 "On 30 processors the search is more than 20 times as fast as sequentially.",

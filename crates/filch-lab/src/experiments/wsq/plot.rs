@@ -1,12 +1,11 @@
 //! From which size on jobs pay.
 
-use filch_protocol::cores;
-
 use super::SOURCE;
 use crate::experiment::claim::{Claim, Limit};
 use crate::experiment::paper::{Paper, WSQ};
 use crate::experiment::quantity::{Comparison, Measure, Pick, Quantity};
 use crate::experiment::{Contender, Effort, Experiment, Plot, Program, Sweep, each};
+use crate::experiments::up_to_all;
 
 static PAPER: Paper = Paper {
     document: &WSQ,
@@ -21,8 +20,7 @@ const THEIRS: &str = "filch wsq:steal=half:first=oldest";
 
 /// Below the same job system: the source's queue, and the two that split the work in other ways.
 pub(super) fn experiment() -> Experiment {
-    let values = [100, 200, 400, 700, 1000, 2000, 3000, 5000, 7000].map(|rounds: u32| rounds.to_string()).to_vec();
-    let all = cores().clamp(2, 16);
+    let values = std::iter::once(100).chain((200..=7000).step_by(200)).map(|rounds: u32| rounds.to_string()).collect();
     let speedup = |text, at, workers, limit| {
         Claim::new(text, Pick::at(THEIRS, at), Measure::Of(Comparison::Speedup), limit).on(workers)
     };
@@ -33,11 +31,15 @@ pub(super) fn experiment() -> Experiment {
     Experiment {
         name: Some("wsq-plot"),
         entries: each(&[Program::new("wsq:k=*")], &[SOURCE, "chase-lev", "padws"].map(Contender::pool)),
-        workers: if all > 2 { vec![1, 2, all] } else { vec![1, 2] },
+        workers: [vec![1], up_to_all(16)].concat(),
         sweep: Some(Sweep { parameter: "k", values, meaning: "rounds of work per job, some 1.5 ns each" }),
-        effort: Effort { budget: 50, visit: 0.06, ..Effort::default() },
+        effort: Effort { budget: 50, visit: 0.02, ..Effort::default() },
         columns: &["median", "spread", "task-time", "speedup", "capacity-share", "steals"],
         plots: &[Plot::Swept("speedup")],
+        differs: &[
+            "The source has a curve for each number of threads up to sixteen, and a point for each hundred rounds; ours are the doublings of \
+             threads, and every second point at most.",
+        ],
         claims: vec![
             speedup("On one worker, jobs of 7000 rounds are as fast as a loop.", "7000", 1, Limit::Above(0.95)),
             Claim::new(
