@@ -113,6 +113,16 @@ impl Measured {
         entries + entries.div_ceil(2) + 1
     }
 
+    /// Returns what is known of this machine's processor: what was measured and kept, or else the documented entries.
+    pub fn here() -> Option<Self> {
+        let documented = || {
+            let model = Model::here()?;
+            let (entries, _) = model.documented()?;
+            Some(Self { model, entries, commit: String::new() })
+        };
+        cache().and_then(|folder| Self::read(&folder).ok()).or_else(documented)
+    }
+
     /// Writes the measurement to a folder, and returns the file.
     ///
     /// # Errors

@@ -12,7 +12,7 @@ use filch_queue::ff_the::litmus::litmus;
 use serde::Serialize;
 
 use filch_console::json::Lines;
-use filch_console::store_buffer::{Measured, Model, cache};
+use filch_console::store_buffer::{Measured, Model};
 use filch_protocol::Machine;
 
 use crate::error::{Result, usage};
@@ -152,12 +152,9 @@ fn documented() -> Option<usize> {
 
 /// Returns S, and where it is from: what `bound=measured` is, unless it is given.
 fn pending(flags: &ProbeLitmus) -> (usize, &'static str) {
-    let kept = || cache().and_then(|folder| Measured::read(&folder).ok());
-    let documented = || Some(Measured { model: Model::here()?, entries: documented()?, commit: String::new() });
-    let known = || kept().map(|measured| (measured.bound(), "bound=measured"));
-    let read = || documented().map(|documented| (documented.bound(), "of the documented size"));
+    let known = || Measured::here().map(|known| (known.bound(), "what bound=measured is, or would be"));
     let given = flags.bound.map(|bound| (bound as usize, "given"));
-    given.or_else(known).or_else(read).unwrap_or((GUESS, "assumed"))
+    given.or_else(known).unwrap_or((GUESS, "assumed"))
 }
 
 pub(crate) fn litmus_map(flags: &ProbeLitmus) -> Result {
