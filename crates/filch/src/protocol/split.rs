@@ -346,7 +346,8 @@ impl Owner {
         let (end, split) = (stack.address_of(stack.capacity), stack.address_of(self.index.split() as usize));
         let any_sleeps = stack.limits.reopen(sharer, end, split);
         let has_enough = has_shared || self.has_enough(stack, sharer);
-        if any_sleeps && !has_enough || self.is_short(stack, sharer, head, has_enough) {
+        let is_short = self.is_short(stack, sharer, head, has_enough);
+        if any_sleeps && !has_enough || is_short {
             stack.limits.stop_next_push();
         }
         if has_enough && any_sleeps {
