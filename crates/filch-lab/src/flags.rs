@@ -53,6 +53,9 @@ pub(crate) enum Verb {
     /// Measures the cost of an idle pool, of waking it and of calls into it, and how work spreads
     #[command(disable_help_flag = true)]
     Probe(Passed),
+    /// Simulates work stealing with private deques on machines of any size: mean time and the bound on it
+    #[command(disable_help_flag = true)]
+    Simulate(Passed),
 }
 
 /// The size of programs without other parameters.
@@ -156,10 +159,10 @@ pub(crate) struct Results {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  filch build                all runners that need only cargo, the checkers and the probes
+  filch build                all runners that need only cargo, the checkers, the probes and the simulator
   filch build split rayon    two runners")]
 pub(crate) struct Build {
-    /// Pools, queues, peers, `serial`, `check`, `probe` [default: all but the peers that need system packages]
+    /// Pools, queues, peers, `serial`, `check`, `probe`, `simulate` [default: all but the peers that need system packages]
     #[arg(value_name = "NAME")]
     pub(crate) names: Vec<String>,
 }

@@ -27,6 +27,8 @@ pub(crate) enum Executable {
     Check,
     /// The probes.
     Probe,
+    /// The simulator.
+    Simulate,
 }
 
 impl Executable {
@@ -46,7 +48,7 @@ impl Executable {
             Self::Runner(name) => {
                 PEERS.iter().find(|peer| peer.name == name && peer.adapter.is_none()).map(|peer| peer.name)
             }
-            Self::Added(_) | Self::At(_) | Self::Check | Self::Probe => None,
+            Self::Added(_) | Self::At(_) | Self::Check | Self::Probe | Self::Simulate => None,
         }
     }
 
@@ -62,6 +64,7 @@ impl Executable {
             Self::Runner(_) => "filch-runner",
             Self::Check => "filch-checker",
             Self::Probe => "filch-probe",
+            Self::Simulate => "filch-simulator",
         }
     }
 
@@ -71,6 +74,7 @@ impl Executable {
             Self::Added(_) | Self::At(_) => unreachable!("only cargo's programs are beside the driver"),
             Self::Check => "filch-check".to_owned(),
             Self::Probe => "filch-probe".to_owned(),
+            Self::Simulate => "filch-simulate".to_owned(),
         };
         format!("{name}{}", std::env::consts::EXE_SUFFIX)
     }

@@ -69,6 +69,7 @@ const TABLE: &[Row] = &[
             "filch-console",
         ],
     ),
+    ("filch-simulator", &["filch-sim", "filch-console"]),
     // Only descriptions: it must not use a scheduler or program that it could run, directly or indirectly.
     ("filch-lab", &["filch-catalogue", "filch-protocol", "filch-console"]),
 ];

@@ -193,7 +193,7 @@ mod tests {
         "balanced:depth=6,grain=3",
         "comb:teeth=30,grain=7",
         "comb:teeth=40,grain=1",
-        "uts:root=30,children=4,per_mille=240,seed=1",
+        "uts:root=30,children=4,per_million=240000,seed=1",
     ];
 
     /// Every kind of machine.

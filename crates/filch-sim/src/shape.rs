@@ -39,15 +39,15 @@ pub enum Shape {
         /// The nodes of each leaf except the innermost one, which has one.
         grain: u32,
     },
-    /// A tree whose nodes other than the root have `children` children with a probability of a `per_mille`th, like the binomial trees of the
+    /// A tree whose nodes other than the root have `children` children with a probability of so many millionths, like the binomial trees of the
     /// Unbalanced Tree Search benchmark. A node forks off its children one by one and runs the last one itself.
     Uts {
         /// The children of the root.
         root: u32,
         /// The children of another node that has any.
         children: u32,
-        /// In how many of a thousand cases a node has any.
-        per_mille: u32,
+        /// In how many of a million cases a node has any.
+        per_million: u32,
         /// The seed of the tree.
         seed: u32,
     },
@@ -61,7 +61,7 @@ const FAMILIES: [(&str, &[Parameter]); 4] = [
     ("fib", &[("n", 0, 30)]),
     ("balanced", &[("depth", 0, 22), ("grain", 1, 1_000_000)]),
     ("comb", &[("teeth", 0, 1_000_000), ("grain", 1, 1_000_000)]),
-    ("uts", &[("root", 1, 10_000), ("children", 1, 100), ("per_mille", 0, 999), ("seed", 0, u32::MAX)]),
+    ("uts", &[("root", 1, 10_000), ("children", 1, 100), ("per_million", 0, 999_999), ("seed", 0, u32::MAX)]),
 ];
 
 /// The most nodes of a graph.
@@ -96,7 +96,7 @@ impl FromStr for Shape {
             [n] => Self::Fib { n },
             [depth, grain] if name == "balanced" => Self::Balanced { depth, grain },
             [teeth, grain] => Self::Comb { teeth, grain },
-            [root, children, per_mille, seed] => Self::Uts { root, children, per_mille, seed },
+            [root, children, per_million, seed] => Self::Uts { root, children, per_million, seed },
             _ => return Err(form()),
         };
         let least = shape.least_work();
@@ -110,8 +110,8 @@ impl fmt::Display for Shape {
             Self::Fib { n } => write!(f, "fib:n={n}"),
             Self::Balanced { depth, grain } => write!(f, "balanced:depth={depth},grain={grain}"),
             Self::Comb { teeth, grain } => write!(f, "comb:teeth={teeth},grain={grain}"),
-            Self::Uts { root, children, per_mille, seed } => {
-                write!(f, "uts:root={root},children={children},per_mille={per_mille},seed={seed}")
+            Self::Uts { root, children, per_million, seed } => {
+                write!(f, "uts:root={root},children={children},per_million={per_million},seed={seed}")
             }
         }
     }
@@ -139,9 +139,9 @@ impl Shape {
             Self::Fib { n } => drop(fib(&mut builder, n)),
             Self::Balanced { depth, grain } => drop(balanced(&mut builder, depth, grain)),
             Self::Comb { teeth, grain } => comb(&mut builder, teeth, grain),
-            Self::Uts { root, children, per_mille, seed } => {
+            Self::Uts { root, children, per_million, seed } => {
                 let mut rng = fastrand::Rng::with_seed(seed.into());
-                tree(&mut builder, root, &mut || if rng.u32(..1000) < per_mille { children } else { 0 });
+                tree(&mut builder, root, &mut || if rng.u32(..1_000_000) < per_million { children } else { 0 });
             }
         }
         builder.dag()
@@ -251,9 +251,9 @@ mod tests {
         assert_eq!(measures("balanced:depth=4,grain=3"), (16 * 3 + 2 * 15, 4 + 3 + 4, 4));
         assert_eq!(measures("comb:teeth=5,grain=1"), (5 * 3 + 1, 11, 5));
         assert_eq!(measures("comb:teeth=0,grain=9"), (1, 1, 0));
-        assert_eq!(measures("uts:root=1,children=8,per_mille=0,seed=1"), (2, 2, 0));
+        assert_eq!(measures("uts:root=1,children=8,per_million=0,seed=1"), (2, 2, 0));
         // Three forks of the root, and four leaves.
-        assert_eq!(measures("uts:root=4,children=8,per_mille=0,seed=1"), (3 + 4 + 3, 7, 3));
+        assert_eq!(measures("uts:root=4,children=8,per_million=0,seed=1"), (3 + 4 + 3, 7, 3));
     }
 
     #[test]
@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn a_seed_is_a_tree() {
-        let tree = |seed| measures(&format!("uts:root=50,children=8,per_mille=120,seed={seed}"));
+        let tree = |seed| measures(&format!("uts:root=50,children=8,per_million=120000,seed={seed}"));
         assert_eq!(tree(3), tree(3));
         assert!((1..9).any(|seed| tree(seed) != tree(3)));
     }
@@ -275,7 +275,7 @@ mod tests {
     fn a_path_may_be_longer_than_the_stack() {
         assert_eq!(measures("comb:teeth=100000,grain=1").2, 100_000);
         // Every node has one child, except every thousandth.
-        assert!(measures("uts:root=900,children=1,per_mille=999,seed=1").1 > 5000);
+        assert!(measures("uts:root=900,children=1,per_million=999000,seed=1").1 > 5000);
     }
 
     #[test]

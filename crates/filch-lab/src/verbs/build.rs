@@ -36,6 +36,6 @@ fn known() -> Vec<(&'static str, bool, Executable)> {
     let lists = list_queues().into_iter().filter(|queue| POOLS.iter().all(|pool| pool.name != *queue));
     let ours = ["serial"].into_iter().chain(pools).chain(lists).map(|name| (name, true, Executable::runner(name)));
     let peers = PEERS.iter().map(|peer| (peer.name, peer.adapter.is_none(), Executable::of_peer(peer.name)));
-    let others = [("check", true, Executable::Check), ("probe", true, Executable::Probe)];
-    ours.chain(peers).chain(others).collect()
+    let others = [("check", Executable::Check), ("probe", Executable::Probe), ("simulate", Executable::Simulate)];
+    ours.chain(peers).chain(others.map(|(name, program)| (name, true, program))).collect()
 }

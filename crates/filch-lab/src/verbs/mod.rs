@@ -32,6 +32,7 @@ pub(crate) fn run(verb: Verb) -> Result {
         Verb::Check(passed) => hand_over(&Executable::Check, &with("check", passed.arguments)),
         Verb::Stress(passed) => hand_over(&Executable::Check, &with("stress", passed.arguments)),
         Verb::Probe(passed) => hand_over(&Executable::Probe, &with("probe", passed.arguments)),
+        Verb::Simulate(passed) => hand_over(&Executable::Simulate, &with("simulate", passed.arguments)),
     }
 }
 

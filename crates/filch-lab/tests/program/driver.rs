@@ -46,7 +46,7 @@ impl Workspace {
     /// Returns the programs that the tests start, with their packages.
     fn programs(&self) -> BTreeSet<(&'static str, String)> {
         let mut programs = BTreeSet::new();
-        for package in ["filch-runner", "filch-checker", "filch-probe", "filch-peers"] {
+        for package in ["filch-runner", "filch-checker", "filch-probe", "filch-simulator", "filch-peers"] {
             let default = list(&self.package(package)["features"]["default"]);
             for target in list(&self.package(package)["targets"]) {
                 // Other programs need a system library.

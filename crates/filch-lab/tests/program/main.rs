@@ -14,6 +14,7 @@ mod reproductions;
 mod runners;
 mod runs;
 mod sessions;
+mod simulations;
 mod usage;
 
 use driver::driver;

@@ -115,7 +115,7 @@ fn unwritable_files_are_found_before_measuring() {
 
 #[test]
 fn every_verb_has_help_with_examples() {
-    let verbs: [&[&str]; 17] = [
+    let verbs: [&[&str]; 18] = [
         &["compare"],
         &["experiment"],
         &["reproduce"],
@@ -132,6 +132,7 @@ fn every_verb_has_help_with_examples() {
         &["probe", "store-buffer"],
         &["probe", "fences"],
         &["probe", "litmus"],
+        &["simulate"],
         &[],
     ];
     for verb in verbs {

@@ -1,0 +1,41 @@
+//! `filch simulate`.
+
+use crate::{lines, refuses, stdout, well};
+
+const SMALL: [&str; 8] = ["simulate", "fib:n=10", "--workers", "2,30", "--delta", "5", "--runs", "3"];
+
+#[test]
+fn a_seed_repeats_all_runs() {
+    let run = |more: &[&str]| lines(&stdout(&well(&[&SMALL[..], &["--json", "-"], more].concat())));
+    let first = run(&[]);
+    assert_eq!(first.len(), 4, "two numbers of workers, and two protocols");
+    assert_eq!(first, run(&["--seed", "1"]));
+    assert_ne!(first[0]["steps"], run(&["--seed", "9"])[0]["steps"]);
+    for case in run(&["--check"]) {
+        let numbers = |name: &str| case[name].as_array().expect("a list").clone();
+        assert_eq!((numbers("steps").len(), case["checked"].as_bool()), (3, Some(true)));
+        let workers = case["workers"].as_u64().expect("a number");
+        for run in 0..3 {
+            let of = |name: &str| numbers(name)[run].as_u64().expect("a number");
+            assert_eq!(of("steps") * workers, 265 + of("communication") + of("idle"), "{case}");
+        }
+    }
+}
+
+#[test]
+fn a_simulation_is_a_table_with_its_bound() {
+    let said = stdout(&well(&[&SMALL[..], &["--protocol", "receiver"]].concat()));
+    assert!(said.starts_with("Means of 3 runs") && said.contains("T1/(δ − 1)"), "{said}");
+    assert_eq!(said.lines().filter(|line| line.contains("fib:n=10") && line.contains("receiver")).count(), 2, "{said}");
+    assert!(!said.contains("sender"), "{said}");
+}
+
+#[test]
+fn impossible_simulations_are_refused() {
+    refuses(&["simulate", "tree:n=3"], &["there is no graph `tree`", "fib, balanced, comb, uts"]);
+    refuses(&["simulate", "fib:m=3"], &["does not have the form fib:n=N"]);
+    refuses(&["simulate", "balanced:depth=22,grain=1000"], &["at most 20000000 fit"]);
+    refuses(&["simulate", "--delta", "1"], &["--delta", "1 is not in 2..="]);
+    refuses(&["simulate", "--protocol", "both"], &["--protocol", "sender, receiver"]);
+    refuses(&["simulate", "--json", "/nonexistent/s.jsonl"], &["cannot write"]);
+}

@@ -1,0 +1,167 @@
+//! `filch-simulate`, which `filch simulate` starts: mean times of private deques on simulated machines, beside the bound on them.
+
+mod flags;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::Parser;
+use filch_console::error::{Error, Result};
+use filch_console::interrupt::{interrupted, watch};
+use filch_console::json::Lines;
+use filch_console::progress::Progress;
+use filch_console::stats::Sample;
+use filch_console::table;
+use filch_console::terminal::{colour, significant};
+use filch_sim::{Bound, Dag, Machine, Protocol, Shape, Simulation, Tokens};
+use serde::Serialize;
+
+use crate::flags::{Flags, Simulate, Verb};
+
+fn main() -> ExitCode {
+    let Verb::Simulate(flags) = Flags::parse().verb;
+    match simulate(&flags) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => error.report(),
+    }
+}
+
+/// The runs of a case. The lists have a number for each run, in the order of the seeds.
+#[derive(Serialize)]
+struct Line {
+    simulation: &'static str,
+    graph: String,
+    /// T1, T∞ and F.
+    work: u64,
+    span: u32,
+    forks: u32,
+    workers: usize,
+    delta: u32,
+    protocol: &'static str,
+    /// The seed of the first run.
+    seed: u64,
+    checked: bool,
+    steps: Vec<u64>,
+    communication: Vec<u64>,
+    idle: Vec<u64>,
+    moved: Vec<u64>,
+    /// The most steps and idle tokens that are expected.
+    steps_bound: f64,
+    idle_bound: f64,
+    /// The expected communication tokens, and their standard deviation.
+    communication_expected: f64,
+    communication_deviation: f64,
+    commit: &'static str,
+}
+
+impl Line {
+    fn new(graph: Shape, dag: &Dag, machine: Machine, flags: &Simulate, runs: &[Tokens]) -> Self {
+        let each = |of: fn(&Tokens) -> u64| runs.iter().map(of).collect();
+        let bound = Bound::new(dag, machine);
+        Self {
+            simulation: "private-deques",
+            graph: graph.to_string(),
+            work: dag.work(),
+            span: dag.span(),
+            forks: dag.forks(),
+            workers: machine.workers,
+            delta: machine.delta,
+            protocol: machine.protocol.name(),
+            seed: flags.seed,
+            checked: flags.check,
+            steps: each(|tokens| tokens.steps),
+            communication: each(|tokens| tokens.communication),
+            idle: each(|tokens| tokens.idle),
+            moved: each(|tokens| tokens.moved),
+            steps_bound: bound.steps(),
+            idle_bound: bound.idle(),
+            communication_expected: bound.communication(),
+            communication_deviation: bound.communication_deviation(),
+            commit: env!("FILCH_COMMIT"),
+        }
+    }
+
+    /// A row of the table.
+    fn row(&self) -> Vec<String> {
+        let (steps, communication, idle) = (mean(&self.steps), mean(&self.communication), mean(&self.idle));
+        let numbers = [
+            steps,
+            self.steps_bound,
+            steps / self.steps_bound,
+            communication,
+            self.communication_expected,
+            idle,
+            self.idle_bound,
+            mean(&self.moved),
+        ];
+        let case = [self.graph.clone(), self.workers.to_string(), self.delta.to_string(), self.protocol.to_owned()];
+        case.into_iter().chain(numbers.map(significant)).collect()
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "far below 2⁵³")]
+fn mean(numbers: &[u64]) -> f64 {
+    Sample::of(numbers.iter().map(|&number| number as f64)).map_or(f64::NAN, |sample| sample.mean)
+}
+
+fn simulate(flags: &Simulate) -> Result {
+    let mut lines = flags.output.json.as_deref().map(Lines::create).transpose()?;
+    watch()?;
+    let protocols = if flags.protocol.is_empty() { &Protocol::EVERY[..] } else { &flags.protocol };
+    let planned = flags.graphs.len() * protocols.len() * flags.workers.len() * flags.delta.len();
+    let progress = Progress::new(!flags.output.quiet);
+    let mut rows = Vec::new();
+    for &graph in &flags.graphs {
+        let dag = graph.dag();
+        for &workers in &flags.workers {
+            for &delta in &flags.delta {
+                for &protocol in protocols {
+                    let machine = Machine { workers: workers.into(), delta, protocol };
+                    progress.show(rows.len(), planned, f64::NAN, format!("{graph} on {workers}, δ = {delta}"));
+                    let line = Line::new(graph, &dag, machine, flags, &runs(graph, &dag, machine, flags)?);
+                    if let Some(lines) = &mut lines {
+                        lines.write(&line)?;
+                    }
+                    rows.push(line.row());
+                }
+            }
+        }
+    }
+    progress.end();
+    if flags.output.talks(lines.as_ref()) {
+        let mut out = std::io::stdout().lock();
+        writeln!(out, "Means of {} runs, in steps and tokens; P is the number of workers.", flags.runs)?;
+        let heads = [
+            "graph",
+            "P",
+            "δ",
+            "transfers by",
+            "time",
+            "bound",
+            "of it",
+            "attempts",
+            "T1/(δ − 1)",
+            "idle",
+            "bound",
+            "moved",
+        ];
+        writeln!(out, "{}", table::list(&heads, rows, colour()))?;
+    }
+    Ok(())
+}
+
+/// Simulates all runs of a case.
+fn runs(graph: Shape, dag: &Dag, machine: Machine, flags: &Simulate) -> Result<Vec<Tokens>> {
+    let run = |seed| {
+        if interrupted() {
+            return Err(Error::Interrupted);
+        }
+        let simulation = Simulation::new(dag, machine, seed);
+        if !flags.check {
+            return Ok(simulation.run());
+        }
+        let named = |violation| Error::FailedBecause(format!("{graph}, {machine:?}, seed {seed}: {violation}"));
+        simulation.checked().map_err(named)
+    };
+    (0..u64::from(flags.runs)).map(|nth| run(flags.seed.wrapping_add(nth))).collect()
+}
