@@ -3,7 +3,7 @@
 //! The model is that of the analysis in Umut A. Acar, Arthur Charguéraud and Mike Rainey, *Scheduling Parallel Programs by Work Stealing with
 //! Private Deques*, PPoPP 2013, section 3 and appendix A: a computation is a [`Dag`] of nodes of one step each, and in each step every worker
 //! of a [`Simulation`] runs a node, tries to transfer one, or idles. [`Bound`] is what the document proves of the expected number of steps.
-//! The [`check`] module holds each step against the lemmas of the proof.
+//! The [`check`] module holds each step against the lemmas of the proof. [`lace`] has trees of tasks on Lace's stacks instead.
 //!
 //! ```
 //! use filch_sim::{Bound, Machine, Protocol, Shape, Simulation};
@@ -22,6 +22,7 @@ mod bound;
 pub mod check;
 mod dag;
 mod engine;
+pub mod lace;
 mod potential;
 mod shape;
 

@@ -1,0 +1,363 @@
+//! Direct task stacks in simulated time: whom a worker steals from while it waits for a stolen task.
+//!
+//! The rules are those of Tom van Dijk and Jaco van de Pol, *Lace: Non-blocking Split Deque for Work-Stealing*, 2014, figure 1 and section 4.3.
+//! A task visits a node of a tree, which takes a step, leaves a task for each child on its worker's stack, and then joins them, the newest
+//! first: it runs those that are still there itself, and waits for those that were stolen. Thieves take the oldest task. Every task can be
+//! stolen as soon as it is there, as if the split point were always right. An attempt takes a step if it fails.
+//!
+//! Invariant: the tasks of a stack before `tail` are stolen, the others are not.
+
+/// A tree of tasks.
+///
+/// ```
+/// use filch_sim::lace::Tree;
+///
+/// let leaves = Tree::binomial(5, 8, 0, 1);
+/// assert_eq!(leaves.nodes(), 6);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Tree {
+    /// The children of node n are the nodes from `first[n]` to before `first[n + 1]`.
+    first: Vec<u32>,
+}
+
+impl Tree {
+    /// A tree like the binomial ones of the Unbalanced Tree Search benchmark: the root has `root` children, and another node `children` with
+    /// a probability of so many millionths, else none. T3 has the shape of `Tree::binomial(2000, 8, 124_875, _)`.
+    ///
+    /// # Panics
+    ///
+    /// If it grows to 2³² nodes.
+    pub fn binomial(root: u32, children: u32, per_million: u32, seed: u64) -> Self {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let mut first = vec![1];
+        let mut next = 1_u32;
+        let mut add = |number: u32| {
+            next = next.checked_add(number).expect("fewer than 2³² nodes");
+            first.push(next);
+            next
+        };
+        let mut known = add(root);
+        let mut visited = 1;
+        while visited < known {
+            known = add(if rng.u32(..1_000_000) < per_million { children } else { 0 });
+            visited += 1;
+        }
+        Self { first }
+    }
+
+    /// The number of nodes: the steps of one worker.
+    pub fn nodes(&self) -> u64 {
+        self.first.len() as u64 - 1
+    }
+
+    fn children(&self, node: u32) -> std::ops::Range<u32> {
+        self.first[node as usize]..self.first[node as usize + 1]
+    }
+}
+
+/// Whom a worker steals from while it waits for a stolen task. One without any task steals from random workers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waiting {
+    /// Only the thief of that task.
+    Leapfrog,
+    /// The thief, or if it has nothing, the thieves of its descendants of that task (Wool).
+    Transitive,
+    /// The thief, or if it has nothing, a random worker (section 4.3).
+    Random,
+}
+
+/// The workers, and how they steal.
+#[derive(Clone, Copy, Debug)]
+pub struct Crew {
+    /// Their number, at least 1.
+    pub workers: usize,
+    /// The steps that a successful theft takes, at least 1.
+    pub steal: u32,
+    /// What they do while they wait.
+    pub waiting: Waiting,
+}
+
+/// What a run took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Visit {
+    /// The steps.
+    pub steps: u64,
+    /// The nodes that were visited.
+    pub nodes: u64,
+    /// The thefts of workers without a task.
+    pub steals: u64,
+    /// The thefts of workers that waited.
+    pub leaps: u64,
+    /// The most tasks that were on a stack at once.
+    pub depth: usize,
+}
+
+/// A task on the stack of its owner.
+#[derive(Debug)]
+struct Task {
+    node: u32,
+    /// Its thief, and how many tasks that had when it took this one: later ones are descendants of it.
+    thief: Option<(usize, usize)>,
+    is_done: bool,
+}
+
+/// A node whose children are being joined.
+#[derive(Debug)]
+struct Frame {
+    left: u32,
+    /// The owner of the stolen task that this is, and its place.
+    stolen: Option<(usize, usize)>,
+}
+
+#[derive(Debug, Default)]
+struct Worker {
+    tasks: Vec<Task>,
+    tail: usize,
+    frames: Vec<Frame>,
+    /// The task that it has just stolen, its owner and place, and the steps until it begins.
+    loot: Option<(u32, (usize, usize), u32)>,
+    /// Whether its last attempt at a thief failed.
+    has_failed: bool,
+}
+
+/// Visits a tree; the seed determines the run.
+///
+/// ```
+/// use filch_sim::lace::{Crew, Tree, Waiting, visit};
+///
+/// let tree = Tree::binomial(200, 8, 124_000, 5);
+/// let on = |workers| visit(&tree, Crew { workers, steal: 2, waiting: Waiting::Random }, 1);
+/// assert_eq!(on(1).steps, tree.nodes());
+/// assert!(on(8).steps < on(4).steps);
+/// ```
+///
+/// # Panics
+///
+/// If there is no worker, or a theft takes no step.
+pub fn visit(tree: &Tree, crew: Crew, seed: u64) -> Visit {
+    assert!(crew.workers > 0 && crew.steal > 0, "there is a worker, and a theft takes a step");
+    let workers = std::iter::repeat_with(Worker::default).take(crew.workers).collect();
+    let mut run = Run { tree, crew, rng: fastrand::Rng::with_seed(seed), workers, visit: Visit::default() };
+    run.visit.steps = 1;
+    run.begin(0, 0, None);
+    while !run.workers[0].frames.is_empty() {
+        run.visit.steps += 1;
+        for worker in 0..crew.workers {
+            run.act(worker);
+        }
+        // The last task may have ended after the first worker looked.
+        run.finish(0);
+    }
+    run.visit
+}
+
+/// A run under way.
+struct Run<'t> {
+    tree: &'t Tree,
+    crew: Crew,
+    rng: fastrand::Rng,
+    workers: Vec<Worker>,
+    visit: Visit,
+}
+
+impl Run<'_> {
+    /// Has a worker use its step.
+    fn act(&mut self, me: usize) {
+        if let Some((node, place, left)) = self.workers[me].loot.take() {
+            if left == 0 {
+                self.begin(me, node, Some(place));
+                self.finish(me);
+            } else {
+                self.workers[me].loot = Some((node, place, left - 1));
+            }
+            return;
+        }
+        self.finish(me);
+        let worker = &mut self.workers[me];
+        let Some(frame) = worker.frames.last_mut() else { return self.idle(me) };
+        if worker.tasks.len() > worker.tail {
+            frame.left -= 1;
+            let task = worker.tasks.pop().expect("a task that is not stolen");
+            self.begin(me, task.node, None);
+            self.finish(me);
+        } else {
+            self.wait(me);
+        }
+    }
+
+    /// Visits a node, and leaves its children as tasks.
+    fn begin(&mut self, me: usize, node: u32, stolen: Option<(usize, usize)>) {
+        let children = self.tree.children(node);
+        let worker = &mut self.workers[me];
+        worker.frames.push(Frame { left: children.end - children.start, stolen });
+        worker.tasks.extend(children.map(|node| Task { node, thief: None, is_done: false }));
+        self.visit.nodes += 1;
+        self.visit.depth = self.visit.depth.max(worker.tasks.len());
+    }
+
+    /// Ends the nodes whose children have all ended, and joins stolen tasks that are done.
+    fn finish(&mut self, me: usize) {
+        loop {
+            let worker = &mut self.workers[me];
+            let Some(frame) = worker.frames.last_mut() else { return };
+            if frame.left == 0 {
+                let stolen = frame.stolen;
+                worker.frames.pop();
+                if let Some((owner, place)) = stolen {
+                    self.workers[owner].tasks[place].is_done = true;
+                }
+            } else if worker.tasks.len() == worker.tail && worker.tasks.last().is_some_and(|task| task.is_done) {
+                frame.left -= 1;
+                worker.tasks.pop();
+                worker.tail = worker.tasks.len();
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// Tries to steal while it has no task.
+    fn idle(&mut self, me: usize) {
+        let victim = self.random(me);
+        self.visit.steals += u64::from(self.steal(me, victim));
+    }
+
+    /// Tries to steal while the newest task is stolen.
+    fn wait(&mut self, me: usize) {
+        let task = self.workers[me].tasks.last().expect("a task to wait for");
+        let (thief, base) = task.thief.expect("a stolen task has a thief");
+        let victim = match self.crew.waiting {
+            Waiting::Leapfrog => Some(thief),
+            Waiting::Transitive => self.descendant(thief, base),
+            Waiting::Random if self.workers[me].has_failed => self.random(me),
+            Waiting::Random => Some(thief),
+        };
+        let has_stolen = self.steal(me, victim);
+        self.workers[me].has_failed = !has_stolen && !self.workers[me].has_failed;
+        self.visit.leaps += u64::from(has_stolen);
+    }
+
+    /// Returns a worker with a task, among the one that stole a task and those that stole descendants of it.
+    fn descendant(&self, thief: usize, base: usize) -> Option<usize> {
+        let mut open = vec![(thief, base)];
+        // Two workers may have stolen from one another many times.
+        let mut seen = vec![false; self.crew.workers];
+        while let Some((thief, base)) = open.pop() {
+            if std::mem::replace(&mut seen[thief], true) {
+                continue;
+            }
+            let worker = &self.workers[thief];
+            if worker.tail < worker.tasks.len() {
+                return Some(thief);
+            }
+            open.extend(worker.tasks[base..].iter().filter(|task| !task.is_done).filter_map(|task| task.thief));
+        }
+        None
+    }
+
+    /// Returns a random other worker, if there is one.
+    fn random(&mut self, me: usize) -> Option<usize> {
+        let others = self.crew.workers - 1;
+        (others > 0).then(|| {
+            let other = self.rng.usize(..others);
+            other + usize::from(other >= me)
+        })
+    }
+
+    /// Steals the oldest task of a worker, if it has one.
+    fn steal(&mut self, me: usize, victim: Option<usize>) -> bool {
+        let base = self.workers[me].tasks.len();
+        let Some(victim) = victim else { return false };
+        let worker = &mut self.workers[victim];
+        let place = worker.tail;
+        let Some(task) = worker.tasks.get_mut(place) else { return false };
+        task.thief = Some((me, base));
+        worker.tail += 1;
+        let node = task.node;
+        self.workers[me].loot = Some((node, (victim, place), self.crew.steal - 1));
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WAITS: [Waiting; 3] = [Waiting::Leapfrog, Waiting::Transitive, Waiting::Random];
+
+    /// A tree of 387 871 nodes with the shape of T3L.
+    fn t3() -> Tree {
+        Tree::binomial(200, 5, 199_900, 2)
+    }
+
+    #[test]
+    fn every_node_is_visited_once_and_never_too_soon() {
+        for tree in [Tree::binomial(100, 8, 124_000, 1), Tree::binomial(20, 2, 499_500, 1), Tree::binomial(40, 1, 0, 1)]
+        {
+            for waiting in WAITS {
+                for (workers, steal) in [(1, 1), (2, 1), (7, 3), (48, 2)] {
+                    let run = visit(&tree, Crew { workers, steal, waiting }, 3);
+                    assert_eq!(run.nodes, tree.nodes(), "{waiting:?} on {workers}");
+                    assert!(run.steps * workers as u64 >= tree.nodes() && run.steps <= 2 * tree.nodes());
+                    assert_eq!(workers == 1, run.steals == 0, "{run:?}");
+                }
+            }
+        }
+    }
+
+    /// Two workers visit a root in the first step. In the second one, the first worker visits its last child, and the other one steals the
+    /// first child, which it visits in the third step.
+    #[test]
+    fn small_trees_take_the_steps_that_they_take_by_hand() {
+        let steps = |children, steal| {
+            let tree = Tree::binomial(children, 1, 0, 1);
+            WAITS.map(|waiting| visit(&tree, Crew { workers: 2, steal, waiting }, 1).steps)
+        };
+        assert_eq!((steps(1, 1), steps(2, 1), steps(3, 1)), ([2; 3], [3; 3], [3; 3]));
+        assert_eq!((steps(2, 4), steps(5, 4)), ([6; 3], [6; 3]), "a theft of four steps");
+    }
+
+    #[test]
+    fn a_seed_is_a_run() {
+        let tree = Tree::binomial(100, 8, 124_000, 1);
+        let run = |seed| visit(&tree, Crew { workers: 8, steal: 1, waiting: Waiting::Random }, seed);
+        assert_eq!(run(1), run(1));
+        assert!((2..5).any(|seed| run(seed) != run(1)));
+    }
+
+    /// Figures 6 and 8: T3L gains little beyond 16 workers with plain leapfrogging (19.9 on 48), and much with either extension (38.3 and 37.8).
+    #[test]
+    fn leapfrogging_alone_holds_many_workers_back() {
+        let tree = t3();
+        #[expect(clippy::cast_precision_loss, reason = "below a million")]
+        let on = |workers, waiting| {
+            let crew = Crew { workers, steal: 1, waiting };
+            let steps: u64 = (0..4).map(|seed| visit(&tree, crew, seed).steps).sum();
+            4.0 * tree.nodes() as f64 / steps as f64
+        };
+        let [few, many] = [16, 48].map(|workers| on(workers, Waiting::Leapfrog));
+        assert!(few > 11.0 && many < 28.0 && many / few < 2.2, "{few} on 16, {many} on 48");
+        for waiting in [Waiting::Transitive, Waiting::Random] {
+            let (fewer, more) = (on(16, waiting), on(48, waiting));
+            assert!(more > 1.3 * many && fewer < 1.3 * few, "{waiting:?}: {fewer} on 16, {more} on 48");
+        }
+        for waiting in WAITS {
+            assert!(on(4, waiting) > 3.7, "{waiting:?}: hardly a chain on four workers");
+        }
+    }
+
+    /// Section 1.2: whoever steals only descendants of a task that it waits for has no larger stack than a sequential run.
+    #[test]
+    fn leapfrogging_bounds_the_stack() {
+        for tree in [t3(), Tree::binomial(100, 8, 124_000, 1)] {
+            let depth = |workers, waiting| visit(&tree, Crew { workers, steal: 1, waiting }, 1).depth;
+            for waiting in [Waiting::Leapfrog, Waiting::Transitive] {
+                assert!(
+                    [2, 8, 48].into_iter().all(|workers| depth(workers, waiting) <= depth(1, waiting)),
+                    "{waiting:?}"
+                );
+            }
+        }
+    }
+}
