@@ -55,7 +55,7 @@ struct Line {
 }
 
 impl Line {
-    fn new(graph: Shape, dag: &Dag, machine: Machine, flags: &Simulate, runs: &[Tokens]) -> Self {
+    fn new(graph: Shape, dag: &Dag, machine: Machine, flags: &Simulate, seed: u64, runs: &[Tokens]) -> Self {
         let each = |of: fn(&Tokens) -> u64| runs.iter().map(of).collect();
         let bound = Bound::new(dag, machine);
         Self {
@@ -67,7 +67,7 @@ impl Line {
             workers: machine.workers,
             delta: machine.delta,
             protocol: machine.protocol.name(),
-            seed: flags.seed,
+            seed,
             checked: flags.check,
             steps: each(|tokens| tokens.steps),
             communication: each(|tokens| tokens.communication),
@@ -118,7 +118,9 @@ fn simulate(flags: &Simulate) -> Result {
                 for &protocol in protocols {
                     let machine = Machine { workers: workers.into(), delta, protocol };
                     progress.show(rows.len(), planned, f64::NAN, format!("{graph} on {workers}, δ = {delta}"));
-                    let line = Line::new(graph, &dag, machine, flags, &runs(graph, &dag, machine, flags)?);
+                    // Cases share no seed, so that chance in one says nothing of another.
+                    let seed = flags.seed.wrapping_add(rows.len() as u64 * u64::from(flags.runs));
+                    let line = Line::new(graph, &dag, machine, flags, seed, &runs(graph, &dag, machine, flags, seed)?);
                     if let Some(lines) = &mut lines {
                         lines.write(&line)?;
                     }
@@ -150,8 +152,8 @@ fn simulate(flags: &Simulate) -> Result {
     Ok(())
 }
 
-/// Simulates all runs of a case.
-fn runs(graph: Shape, dag: &Dag, machine: Machine, flags: &Simulate) -> Result<Vec<Tokens>> {
+/// Simulates all runs of a case, from this seed on.
+fn runs(graph: Shape, dag: &Dag, machine: Machine, flags: &Simulate, first: u64) -> Result<Vec<Tokens>> {
     let run = |seed| {
         if interrupted() {
             return Err(Error::Interrupted);
@@ -163,5 +165,5 @@ fn runs(graph: Shape, dag: &Dag, machine: Machine, flags: &Simulate) -> Result<V
         let named = |violation| Error::FailedBecause(format!("{graph}, {machine:?}, seed {seed}: {violation}"));
         simulation.checked().map_err(named)
     };
-    (0..u64::from(flags.runs)).map(|nth| run(flags.seed.wrapping_add(nth))).collect()
+    (0..u64::from(flags.runs)).map(|nth| run(first.wrapping_add(nth))).collect()
 }
