@@ -110,17 +110,24 @@ fn a_broken_runner_is_omitted() {
         ("silent", runner("silent", 1, READY, r#"echo '{"tell":"ran","seconds":0}'"#), "missing field"),
         ("unwilling", runner("unwilling", 1, no, RIGHT), "not on a Monday"),
         ("other", runner("other", 2, READY, RIGHT), "uses version 2 of the protocol"),
-        ("absent", "/nonexistent/runner".to_owned(), "is not found"),
     ] {
         let (output, lines) = compared(name, &path);
         let told = stderr(&output) + &stdout(&output);
         assert!(told.contains(words), "{name}: `{words}` in {told}");
         assert!(!told.contains("panicked"), "{name}: {told}");
         // A refusal is not a failure, but a crash or a wrong answer is.
-        let refused = ["unwilling", "other", "absent"].contains(&name);
+        let refused = ["unwilling", "other"].contains(&name);
         assert_eq!(output.status.code(), Some(i32::from(!refused)), "{name}: {told}");
         let others = runs_of(&lines, "filch").len();
         assert!(others >= 2 && runs_of(&lines, "serial").len() >= 2, "{name}: {lines:?}");
         assert!(runs_of(&lines, name).iter().all(|run| run["correct"] == false), "{name}: {lines:?}");
     }
+}
+
+#[test]
+fn a_missing_runner_is_told_before_anything_runs() {
+    let output = filch(&["compare", "fib", "--runner", "/nonexistent/runner"]);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains("/nonexistent/runner: there is no such file"), "{}", stderr(&output));
+    assert!(stdout(&output).is_empty(), "{}", stdout(&output));
 }
