@@ -344,23 +344,20 @@ mod signals {
                 // SAFETY: the pointers are to actions in this frame, and the handler has the type that `SA_SIGINFO`
                 // requires.
                 let outcome = unsafe {
-                    if libc::sigaction(SIGNAL, null(), &raw mut former) != 0 {
-                        -1
-                    } else if is_own(&former) {
-                        // In the child of a `fork()`: its parent's.
-                        installed.users += 1;
-                        return Ok(Self(()));
-                    } else {
+                    let mut outcome = libc::sigaction(SIGNAL, null(), &raw mut former);
+                    // In the child of a `fork()` it may be there: its parent's.
+                    if outcome == 0 && !is_own(&former) {
                         // Signals that must not interrupt the former handler.
                         own.sa_mask = former.sa_mask;
                         pass_on_to(former);
-                        libc::sigaction(SIGNAL, &raw const own, null_mut())
+                        outcome = libc::sigaction(SIGNAL, &raw const own, null_mut());
                     }
+                    outcome
                 };
                 if outcome != 0 {
                     return Err(io::Error::last_os_error());
                 }
-                installed.former = Some(former);
+                installed.former = (!is_own(&former)).then_some(former);
             }
             installed.users += 1;
             Ok(Self(()))

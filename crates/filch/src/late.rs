@@ -365,8 +365,11 @@ impl Common {
     }
 
     fn missing_mail(&self) -> impl Iterator<Item = (&Late, usize)> {
-        let late = self.late.get().into_iter().flat_map(|late| late.workers().map(move |worker| (&**late, worker)));
-        late.filter(|(late, worker)| self.has_mail(*worker) && late.is(*worker, State::has_left))
+        self.late_workers().filter(|(late, worker)| self.has_mail(*worker) && late.is(*worker, State::has_left))
+    }
+
+    fn late_workers(&self) -> impl Iterator<Item = (&Late, usize)> {
+        self.late.get().into_iter().flat_map(|late| late.workers().map(move |worker| (&**late, worker)))
     }
 
     /// Returns whether all that [come late](Self::come_late) have left. Those without a thread do so here, after the others, unless a
@@ -388,8 +391,7 @@ impl Common {
 
     /// Takes the threads of such workers, which leave, or have left.
     pub(crate) fn late_threads(&self) -> Vec<Thread> {
-        let late = self.late.get().into_iter();
-        late.flat_map(|late| late.workers().filter_map(|worker| late.state(worker)?.take_thread())).collect()
+        self.late_workers().filter_map(|(late, worker)| late.state(worker)?.take_thread()).collect()
     }
 
     /// Ends what comes late, after the other threads have ended. No guest will come any more.
@@ -407,9 +409,7 @@ impl Common {
 
     /// Starts the threads of all that come late, which have left. The pool goes on without those that the system refuses.
     pub(crate) fn late_starts_again(&self) {
-        for (late, worker) in
-            self.late.get().into_iter().flat_map(|late| late.workers().map(move |worker| (late, worker)))
-        {
+        for (late, worker) in self.late_workers() {
             let Some(mut state) = late.state(worker) else { continue };
             *state = State::Dead;
             if let Err(error) = late.begin_in(&mut state, worker, Begins::Awake) {

@@ -195,7 +195,7 @@ impl<P: Pool> Builder<P> {
 
     fn name_of(&self, worker: usize) -> String {
         let name = self.name.as_ref().map_or_else(|| format!("filch {worker}"), |name| name(worker));
-        assert!(!name.contains('\0'), "the name of worker {worker}'s thread has a zero byte: {name:?}");
+        Thread::check_name(worker, &name);
         name
     }
 

@@ -75,6 +75,21 @@ impl Thread {
         Ok(Self { kind, is_finished })
     }
 
+    /// Checks the name of the thread of a worker before anything is started: what starts that thread may be unable to fail.
+    ///
+    /// ```
+    /// use filch::inside::host::Thread;
+    ///
+    /// Thread::check_name(0, "helper");
+    /// assert!(std::panic::catch_unwind(|| Thread::check_name(1, "help\0er")).is_err());
+    /// ```
+    ///
+    /// # Panics
+    /// If it contains a zero byte.
+    pub fn check_name(worker: usize, name: &str) {
+        assert!(!name.contains('\0'), "the name of worker {worker}'s thread has a zero byte: {name:?}");
+    }
+
     /// Returns the standard library's builder of such a thread, for one that borrows.
     ///
     /// ```

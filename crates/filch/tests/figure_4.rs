@@ -5,21 +5,25 @@
 mod common;
 #[path = "common/fenced.rs"]
 mod fenced;
+#[path = "common/owner.rs"]
+mod owner;
 
 use std::cell::Cell;
 use std::rc::Rc;
 
 use common::watchdog;
 use fenced::{AT_LOOK, Fenced};
+use filch::inside::protocol::grain;
 use filch::inside::protocol::limits::Limits;
-use filch::inside::protocol::sharer::{Sharer, Time};
-use filch::inside::protocol::sleep::{ANY, Dormitory};
+use filch::inside::protocol::sharer::Time;
+use filch::inside::protocol::sleep::ANY;
 use filch::inside::protocol::split::{self, Sharing};
-use filch::inside::protocol::waiting::Sleeper;
 use filch::pool::{Split, SplitSettings};
 use filch::{Builder, Idle, Wait, Worker};
 use filch_queue::Amount;
 use filch_queue::lace::index::{Moves, SharedIndex, StealIndex};
+
+type Owner = owner::Owner<Fenced>;
 
 const SIZE: usize = 6;
 
@@ -127,49 +131,6 @@ impl Figure4 {
     }
 }
 
-/// An owner, one of two workers.
-struct Owner {
-    dormitory: Dormitory<Fenced>,
-    grows: Cell<u32>,
-    fences: Cell<u32>,
-    woken: Cell<u32>,
-}
-
-impl Sleeper for Owner {
-    type Memory = Fenced;
-
-    fn dormitory(&self) -> &Dormitory<Fenced> {
-        &self.dormitory
-    }
-
-    fn index(&self) -> usize {
-        0
-    }
-
-    fn has_woken(&self) {
-        self.woken.set(self.woken.get() + 1);
-    }
-}
-
-impl Sharer for Owner {
-    fn has_aside(&self) -> bool {
-        false
-    }
-
-    /// Each request has waited long.
-    fn now(&self) -> Time {
-        Time::MAX / 2
-    }
-
-    fn has_grown(&self) {
-        self.grows.set(self.grows.get() + 1);
-    }
-
-    fn has_shrunk(&self) {
-        self.fences.set(self.fences.get() + 1);
-    }
-}
-
 /// The direct stack, with slots of 10 bytes from address 100 on.
 struct Direct {
     index: Rc<SharedIndex<Fenced>>,
@@ -182,8 +143,8 @@ struct Direct {
 impl Direct {
     fn new(moves: Moves, amount: Amount) -> Self {
         let (index, stack) = split::Owner::new(moves, Sharing::OnRequest(amount));
-        let [grows, fences, woken] = Default::default();
-        let owner = Owner { dormitory: Dormitory::new(2), grows, fences, woken };
+        // Each request has waited long.
+        let owner = Owner { now: Cell::new(Time::MAX / 2), grain: grain::Params::DEFAULT, ..Owner::with(2) };
         let mut direct = Self { index: Rc::new(index), limits: Limits::closed(), stack, owner, head: 0 };
         direct.with(split::Owner::begins);
         direct
@@ -257,7 +218,7 @@ fn run(all: &[u64], moves: Moves, amount: Amount) {
         if !paper.allstolen {
             assert_eq!(direct.limits.is_asked(), paper.splitreq, "splitreq; {all:?} at {nth}");
         }
-        let counts = (direct.owner.grows.get(), direct.owner.fences.get());
+        let counts = (direct.owner.grown.get(), direct.owner.shrunk.get());
         assert_eq!(counts, (paper.grows, paper.fences), "grows, fences; {all:?} at {nth}");
     }
 }
@@ -303,11 +264,11 @@ fn the_printed_rounding_leaves_the_middle_task_on_either_side() {
     // The owner takes back half of the one that is shared, rounded up, and then nothing is left.
     assert_eq!((direct.pop(), direct.index.shared_now()), (Popped::Work(3), 0));
     assert_eq!(direct.pop(), Popped::Stolen(2));
-    assert_eq!((direct.owner.grows.get(), direct.owner.fences.get()), (2, 1));
+    assert_eq!((direct.owner.grown.get(), direct.owner.shrunk.get()), (2, 1));
     // The first task after all were stolen is shared without a request.
     direct.pop_stolen();
     direct.push();
-    assert_eq!((direct.index.shared_now(), direct.owner.grows.get()), (1, 2));
+    assert_eq!((direct.index.shared_now(), direct.owner.grown.get()), (1, 2));
 }
 
 #[test]
@@ -319,8 +280,8 @@ fn a_shrink_of_three_takes_two_back() {
     direct.push();
     assert_eq!(direct.index.shared_now(), 3);
     assert_eq!((direct.pop(), direct.pop()), (Popped::Work(5), Popped::Work(4)));
-    assert_eq!((direct.index.shared_now(), direct.owner.fences.get()), (3, 0));
-    assert_eq!((direct.pop(), direct.index.shared_now(), direct.owner.fences.get()), (Popped::Work(3), 1, 1));
+    assert_eq!((direct.index.shared_now(), direct.owner.shrunk.get()), (3, 0));
+    assert_eq!((direct.pop(), direct.index.shared_now(), direct.owner.shrunk.get()), (Popped::Work(3), 1, 1));
 }
 
 /// The paper's shrinks are its fences.
@@ -331,12 +292,12 @@ fn a_shrink_that_comes_too_late_is_counted() {
     let index = Rc::clone(&direct.index);
     // After the owner's look at tail, the thief takes the only task.
     AT_LOOK.set(Some(Box::new(move || assert_eq!(index.steal(), StealIndex::Index(0)))));
-    assert_eq!((direct.pop(), direct.owner.fences.get()), (Popped::Stolen(0), 1));
+    assert_eq!((direct.pop(), direct.owner.shrunk.get()), (Popped::Stolen(0), 1));
     // Once all are known to be stolen there is nothing to move.
     direct.pop_stolen();
     direct.push();
     assert_eq!(direct.steal(), Some(0));
-    assert_eq!((direct.pop(), direct.owner.fences.get()), (Popped::Stolen(0), 1));
+    assert_eq!((direct.pop(), direct.owner.shrunk.get()), (Popped::Stolen(0), 1));
 }
 
 /// What the paper has no need of: its thieves never sleep.
@@ -344,8 +305,7 @@ fn a_shrink_that_comes_too_late_is_counted() {
 fn the_request_of_a_sleeper_stands_while_nothing_is_shared() {
     let mut direct = Direct::new(Moves::Updates, Amount::Half);
     direct.push();
-    direct.owner.dormitory.place(1).announce(direct.owner.dormitory.sleepers(), ANY);
-    direct.owner.dormitory.place(1).settled();
+    direct.owner.lays_down(1, ANY);
     assert_eq!(direct.pop(), Popped::Work(0));
     assert_eq!((direct.index.shared_now(), direct.owner.woken.get()), (0, 0));
     direct.push();
@@ -358,7 +318,7 @@ fn a_task_beyond_the_end_makes_no_difference() {
     let mut direct = Direct::new(Moves::Updates, Amount::Half);
     (0..SIZE).for_each(|_| direct.push());
     direct.with(|stack, view, owner| stack.pushed(view, owner, SIZE));
-    assert_eq!((direct.index.shared_now(), direct.owner.grows.get()), (1, 0));
+    assert_eq!((direct.index.shared_now(), direct.owner.grown.get()), (1, 0));
 }
 
 fn fib(mut w: Worker<'_>, n: u64) -> u64 {

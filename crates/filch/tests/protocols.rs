@@ -4,6 +4,8 @@
 mod common;
 #[path = "common/fenced.rs"]
 mod fenced;
+#[path = "common/owner.rs"]
+mod owner;
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -30,6 +32,8 @@ use filch::inside::protocol::wool;
 use filch_memory::{Asymmetric, Native};
 use filch_queue::Amount;
 use filch_queue::lace::index::{Moves, SharedIndex, StealIndex};
+
+type Owner = owner::Owner<Native>;
 
 /// Counts its wake-ups.
 #[derive(Clone, Default)]
@@ -117,84 +121,6 @@ fn limits_admit_the_heads_between_them_until_a_request() {
     limits.open(10, 5);
     limits.stop_pops();
     assert_eq!((admits(&limits), limits.is_wanted()), ((none, pushes), false));
-}
-
-/// An owner with a dormitory.
-struct Owner {
-    dormitory: Dormitory<Native>,
-    has_aside: bool,
-    woken: Cell<u32>,
-    grown: Cell<u32>,
-    shrunk: Cell<u32>,
-    now: Cell<Time>,
-    grain: grain::Params,
-}
-
-impl Owner {
-    /// Creates an owner that keeps its forks until a request.
-    fn with(places: usize) -> Self {
-        let [woken, grown, shrunk] = Default::default();
-        let (now, grain) = (Cell::new(7), grain::Params::FINE);
-        Self { dormitory: Dormitory::new(places), has_aside: false, woken, grown, shrunk, now, grain }
-    }
-
-    /// Creates one of two workers. It keeps its forks after three joins within 30 ticks each, until a request has
-    /// waited for 100 ticks.
-    fn of_two() -> Self {
-        Self {
-            grain: grain::Params { window: 3, doubt: 1, ready: 0, vain: 20, vain_if_seen: 10, fine: 10, patience: 100 },
-            ..Self::with(2)
-        }
-    }
-
-    /// Announces the sleep of the worker of that place.
-    fn lays_down(&self, place: usize, wanted: Wanted) {
-        self.dormitory.place(place).announce(self.dormitory.sleepers(), wanted);
-        self.dormitory.place(place).settled();
-    }
-
-    /// The workers that sleep, whatever they want.
-    fn asleep(&self) -> Vec<usize> {
-        (0..self.dormitory.len()).filter(|&place| self.dormitory.place(place).would_help(|_| true)).collect()
-    }
-}
-
-impl Sleeper for Owner {
-    type Memory = Native;
-
-    fn dormitory(&self) -> &Dormitory<Native> {
-        &self.dormitory
-    }
-
-    fn index(&self) -> usize {
-        0
-    }
-
-    fn has_woken(&self) {
-        self.woken.set(self.woken.get() + 1);
-    }
-}
-
-impl Sharer for Owner {
-    fn has_aside(&self) -> bool {
-        self.has_aside
-    }
-
-    fn has_grown(&self) {
-        self.grown.set(self.grown.get() + 1);
-    }
-
-    fn has_shrunk(&self) {
-        self.shrunk.set(self.shrunk.get() + 1);
-    }
-
-    fn now(&self) -> Time {
-        self.now.get()
-    }
-
-    fn grain(&self) -> grain::Params {
-        self.grain
-    }
 }
 
 #[test]

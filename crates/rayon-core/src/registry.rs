@@ -131,9 +131,7 @@ impl Registry {
         let mut name = builder.get_thread_name.take();
         let mut name = |index| {
             let name: Option<String> = name.as_mut().map(|name| name(index));
-            let is_whole = name.as_ref().is_none_or(|name| !name.contains('\0'));
-            assert!(is_whole, "the name of thread {index} has a zero byte: {name:?}");
-            name
+            name.inspect(|name| Thread::check_name(index, name))
         };
         // A name may panic, with the threads before it started already: only what starts later is named in advance.
         let ordinary = S::RUN.filter(|_| may_restart || comes_late).map(|run| Ordinary {

@@ -64,7 +64,7 @@ const PORTRAITS: &[Portrait] = &[
         name: "lace",
         text: "Tasks are records of 64 bytes in an array of each worker; thieves take from its shared part, and ask the owner to enlarge it. \
                A macro makes two functions of a task, one that its owner calls directly. A worker that waits steals from the thief of its \
-               task. filch's default pool follows its paper. It is better where the C compiler inlines a recursion through its spawns, \
+               task. filch's default pool has its stack, and shares by a policy of its own. It is better where the C compiler inlines a recursion through its spawns, \
                which Rust's compiler does only for levels and unrolled functions; and a program in C needs little memory. Its workers spin \
                while they are idle, and a program whose tasks exceed the array ends.",
     },
