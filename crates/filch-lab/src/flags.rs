@@ -359,6 +359,7 @@ Examples:
   filch peers add lace --source lace             compile its runner, once
   filch compare fib uts --peers lace,rayon       then it is a peer like others
   filch peers add openmp --compiler clang++      with another compiler
+  filch peers add openmp --cpu x86-64-v3         for other processors than this one
   filch peers remove lace")]
 pub(crate) struct Peers {
     #[command(subcommand)]
@@ -377,6 +378,9 @@ pub(crate) enum PeersVerb {
         /// The compiler [default: the first of those known to work that there is]
         #[arg(long, value_name = "CXX")]
         compiler: Option<String>,
+        /// The processor to compile for, as in the compiler's -march: for a machine that the runner is carried to
+        #[arg(long, value_name = "CPU", default_value = "native")]
+        cpu: String,
     },
     /// Removes a runner
     Remove {

@@ -14,13 +14,13 @@ use crate::error::{Error, Result, usage};
 use crate::session::{Asked, Trouble, describe};
 
 /// What every adapter is compiled with.
-const FLAGS: &[&str] = &["-O3", "-march=native", "-DNDEBUG"];
+const FLAGS: &[&str] = &["-O3", "-DNDEBUG"];
 
-/// Compiles the runner of a peer, lets it answer once, and keeps it.
+/// Compiles the runner of a peer for a processor, which compilers call `native` if it is this machine's; lets it answer once, and keeps it.
 ///
 /// # Errors
 /// A sentence for people, if anything is missing or does not compile.
-pub(crate) fn add(name: &str, source: Option<&Path>, compiler: Option<&str>) -> Result<Added> {
+pub(crate) fn add(name: &str, source: Option<&Path>, compiler: Option<&str>, cpu: &str) -> Result<Added> {
     let (peer, adapter) = find(name)?;
     let source = source_of(peer, adapter, source)?;
     let (compiler, compiler_version) = compiler_of(peer, adapter, compiler)?;
@@ -37,7 +37,7 @@ pub(crate) fn add(name: &str, source: Option<&Path>, compiler: Option<&str>) -> 
     let mut compiling = Compiling { peer, adapter, compiler: &compiler, folder: &making, log: String::new() };
     compiling.check_standard(&compiler_version)?;
     let optional = compiling.optional();
-    let flags: Vec<String> = [format!("-std={}", adapter.standard)]
+    let flags: Vec<String> = [format!("-std={}", adapter.standard), format!("-march={cpu}")]
         .into_iter()
         .chain(FLAGS.iter().chain(adapter.flags).copied().map(str::to_owned))
         .chain(optional.iter().flat_map(|found| found.flags.iter().copied().map(str::to_owned)))
@@ -46,6 +46,7 @@ pub(crate) fn add(name: &str, source: Option<&Path>, compiler: Option<&str>) -> 
         commit: source.as_deref().and_then(commit),
         compiler: compiler.clone(),
         compiler_version,
+        cpu: cpu.to_owned(),
         flags,
         with: optional.iter().map(|found| found.name.to_owned()).collect(),
         version: String::new(),

@@ -47,6 +47,9 @@ pub(crate) struct Added {
     pub(crate) compiler: String,
     /// What the compiler says of itself.
     pub(crate) compiler_version: String,
+    /// The processor that it is compiled for.
+    #[serde(default = "native")]
+    cpu: String,
     pub(crate) flags: Vec<String>,
     /// The libraries that it uses where they are.
     pub(crate) with: Vec<String>,
@@ -54,6 +57,11 @@ pub(crate) struct Added {
     pub(crate) version: String,
     /// The adapter that was compiled.
     adapter: String,
+}
+
+/// What records of runners leave out.
+fn native() -> String {
+    "native".to_owned()
 }
 
 /// Returns the peer of this name, and its adapter.
@@ -112,7 +120,7 @@ pub(crate) fn ready(name: &str, talks: bool) -> Result {
     if talks {
         eprintln!("filch: the runner of {name} was made by another version of filch, and is made again");
     }
-    add(name, added.source.as_deref(), Some(&added.compiler)).map(drop)
+    add(name, added.source.as_deref(), Some(&added.compiler), &added.cpu).map(drop)
 }
 
 /// Removes a peer's runner; returns whether there was one.

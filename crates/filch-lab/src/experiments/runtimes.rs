@@ -1,5 +1,6 @@
 //! The public comparison of C++ runtimes, with filch in each style beside them; and the same rivals on programs of the papers.
 
+use super::two_and_all;
 use crate::experiment::claim::{Claim, Limit};
 use crate::experiment::paper::{Paper, RUNTIMES, Table};
 use crate::experiment::quantity::{Measure, Pick, Quantity};
@@ -84,7 +85,7 @@ pub(super) fn experiment() -> Experiment {
             unrolled([Some("skynet-unrolled"), Some("skynet-unrolled"), Some("skynet-unrolled:levels=8")]),
             unrolled([Some("fib-unrolled"), Some("fib-unrolled"), Some("fib-unrolled:n=39")]),
         ],
-        workers: vec![1, 2],
+        workers: [vec![1], two_and_all(usize::MAX)].concat(),
         // A run for each process, as there.
         effort: Effort { budget: 90, visit: 0.0, ..Effort::default() },
         columns: &["median", "spread", "speedup", "relative-speedup", "memory", "first", "stop"],
@@ -141,7 +142,7 @@ pub(super) fn programs() -> Experiment {
     Experiment {
         name: Some("rivals"),
         entries: programs.into_iter().map(entry).collect(),
-        workers: vec![1, 2],
+        workers: [vec![1], two_and_all(usize::MAX)].concat(),
         effort: Effort { budget: 90, visit: 0.0, ..Effort::default() },
         columns: &["median", "spread", "overhead", "speedup", "relative-speedup", "memory"],
         plots: &[Plot::Times, Plot::Speedup],

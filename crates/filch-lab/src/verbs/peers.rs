@@ -15,7 +15,9 @@ pub(crate) fn peers(flags: &Flags) -> Result {
     let mut out = std::io::stdout().lock();
     match &flags.what {
         None => list(&mut out),
-        Some(PeersVerb::Add { name, source, compiler }) => add(&mut out, name, source.as_deref(), compiler.as_deref()),
+        Some(PeersVerb::Add { name, source, compiler, cpu }) => {
+            add(&mut out, name, source.as_deref(), compiler.as_deref(), cpu)
+        }
         Some(PeersVerb::Remove { name }) => {
             let said = if adapters::remove(name)? { "removed" } else { "was not there" };
             Ok(writeln!(out, "{name} {said}")?)
@@ -23,8 +25,8 @@ pub(crate) fn peers(flags: &Flags) -> Result {
     }
 }
 
-fn add(out: &mut impl Write, name: &str, source: Option<&Path>, compiler: Option<&str>) -> Result {
-    let added = adapters::add(name, source, compiler)?;
+fn add(out: &mut impl Write, name: &str, source: Option<&Path>, compiler: Option<&str>, cpu: &str) -> Result {
+    let added = adapters::add(name, source, compiler, cpu)?;
     let runner = adapters::runner(name)?;
     writeln!(out, "{name} {}", added.version)?;
     writeln!(out, "{}", paint(&runner.display().to_string(), FILE, colour()))?;
