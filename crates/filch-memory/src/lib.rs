@@ -128,9 +128,16 @@ pub unsafe trait Asymmetric: Memory {
     /// Prepares the barriers. Call it before the first of them; further calls are harmless. `false`: this system has
     /// none, and both sides have to use [`Memory::fence`] instead.
     ///
-    /// Cost: microseconds. If the process has several threads, the first heavy barrier takes some ten milliseconds more.
+    /// Cost: microseconds. If the process has several threads, the first heavy barrier takes some ten milliseconds more, unless
+    /// they [have been awaited](Asymmetric::barriers_are_quick).
     #[must_use = "without barriers, both sides have to fence"]
     fn prepare_barriers() -> bool {
+        true
+    }
+
+    /// Whether the next heavy barrier takes microseconds. If not, begins to see to that, on a thread of its own: so whoever can do
+    /// without a barrier for some ten milliseconds should.
+    fn barriers_are_quick() -> bool {
         true
     }
 

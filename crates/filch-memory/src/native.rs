@@ -205,6 +205,10 @@ unsafe impl crate::Asymmetric for Native {
         membarrier::prepare()
     }
 
+    fn barriers_are_quick() -> bool {
+        membarrier::is_registered()
+    }
+
     #[inline(always)]
     fn light_barrier() {
         atomic::compiler_fence(Ordering::SeqCst);
@@ -221,6 +225,13 @@ unsafe impl crate::Asymmetric for Native {
 #[cfg(all(feature = "std", target_os = "linux", not(miri)))]
 mod membarrier {
     use std::os::linux::fs::MetadataExt;
+    use std::sync::atomic::{AtomicU8, Ordering};
+
+    /// Whether the process is registered, as far as is known here.
+    static REGISTRATION: AtomicU8 = AtomicU8::new(UNKNOWN);
+    const UNKNOWN: u8 = 0;
+    const BEGUN: u8 = 1;
+    const DONE: u8 = 2;
 
     // As in `linux/membarrier.h`.
     const QUERY: core::ffi::c_int = 0;
@@ -237,12 +248,33 @@ mod membarrier {
         command(order) == 0
     }
 
-    /// A process with several threads waits ten milliseconds for its registration (a grace period of the kernel's), and a
-    /// process with one does not. So the latter registers here, and the former when it first needs it.
+    /// A process with several threads waits for its registration (a grace period of the kernel's: ten milliseconds on two processors,
+    /// thirty on sixteen), and a process with one does not. So the latter registers here, and the former when it first needs it.
     pub(super) fn prepare() -> bool {
         const BOTH: core::ffi::c_long = (PRIVATE_EXPEDITED | REGISTER_PRIVATE_EXPEDITED) as core::ffi::c_long;
         let known = command(QUERY);
-        known >= 0 && known & BOTH == BOTH && (!is_alone() || does(REGISTER_PRIVATE_EXPEDITED))
+        known >= 0 && known & BOTH == BOTH && (!is_alone() || registers())
+    }
+
+    fn registers() -> bool {
+        let is_done = does(REGISTER_PRIVATE_EXPEDITED);
+        // Relaxed: the kernel orders its own knowledge, and `run` asks it again, also if this has failed.
+        REGISTRATION.store(DONE, Ordering::Relaxed);
+        is_done
+    }
+
+    pub(super) fn is_registered() -> bool {
+        // Relaxed: as above; the exchange chooses who begins.
+        match REGISTRATION.load(Ordering::Relaxed) {
+            DONE => return true,
+            BEGUN => return false,
+            _ => {}
+        }
+        let begins = REGISTRATION.compare_exchange(UNKNOWN, BEGUN, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+        const STACK: usize = 64 << 10;
+        let thread = std::thread::Builder::new().name("filch barriers".to_owned()).stack_size(STACK);
+        // Without a thread, the first barrier waits.
+        begins && thread.spawn(registers).is_err() && registers()
     }
 
     /// Returns whether this is certainly the only thread.
@@ -261,7 +293,7 @@ mod membarrier {
     pub(super) fn run() {
         // The kernel remembers the registration of a process, and refuses before it. Its other reasons are known to
         // `prepare`.
-        let is_done = does(PRIVATE_EXPEDITED) || does(REGISTER_PRIVATE_EXPEDITED) && does(PRIVATE_EXPEDITED);
+        let is_done = does(PRIVATE_EXPEDITED) || registers() && does(PRIVATE_EXPEDITED);
         assert!(is_done, "the barriers are not ready, or no longer allowed");
     }
 }
@@ -269,6 +301,10 @@ mod membarrier {
 #[cfg(not(all(feature = "std", target_os = "linux", not(miri))))]
 mod membarrier {
     pub(super) fn prepare() -> bool {
+        false
+    }
+
+    pub(super) fn is_registered() -> bool {
         false
     }
 

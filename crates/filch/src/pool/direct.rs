@@ -14,7 +14,7 @@ use filch_memory::Native;
 use filch_queue::lace::index::StealIndex;
 use filch_queue::{ChaseLev, Steal, clock};
 
-use super::{Plumbing, Pool, QueueSettings, Queued, Room, Tuned};
+use super::{Insisted, Plumbing, Pool, QueueSettings, Queued, Room, Tuned};
 use crate::core::Core;
 use crate::fork;
 use crate::front::{Front, Meanwhile, Popped};
@@ -97,10 +97,9 @@ pub(crate) unsafe trait Direct: Tuned + Sized + Send + Sync + 'static {
         true
     }
 
-    /// Shares on behalf of this worker, which has the front `front`, as the worker `thief`; returns the number of
-    /// tasks.
-    fn share_for(&self, _front: &Front, _thief: &Home) -> u32 {
-        0
+    /// Shares on behalf of this worker, which has the front `front`, as the worker `thief`.
+    fn share_for(&self, _front: &Front, _thief: &Home) -> Insisted {
+        Insisted::Shared(0)
     }
 
     /// Whether the stack may have tasks that nobody has stolen.
@@ -255,7 +254,7 @@ unsafe impl<D: Direct> Plumbing for D {
         }
     }
 
-    fn insist(here: &Here<'_, Self>, victim: &Core<Self>) -> u32 {
+    fn insist(here: &Here<'_, Self>, victim: &Core<Self>) -> Insisted {
         victim.pool.share_for(&victim.front, &here.home())
     }
 

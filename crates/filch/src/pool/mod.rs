@@ -193,9 +193,9 @@ pub unsafe trait Plumbing: Known + Send + Sync {
         0
     }
 
-    /// Shares on behalf of `victim`, which does not answer a request; returns the number of tasks.
-    fn insist(_: &Here<'_, Self>, _victim: &Core<Self>) -> u32 {
-        0
+    /// Shares on behalf of `victim`, which does not answer a request.
+    fn insist(_: &Here<'_, Self>, _victim: &Core<Self>) -> Insisted {
+        Insisted::Shared(0)
     }
 
     /// Called before an idle worker runs something.
@@ -254,6 +254,14 @@ pub unsafe trait Plumbing: Known + Send + Sync {
 
     /// Resets [`Plumbing::peak_depth`], from the next time the worker's stack is empty.
     fn forget_peak(&self) {}
+}
+
+/// What came of sharing on another worker's behalf.
+pub enum Insisted {
+    /// So many tasks are shared.
+    Shared(u32),
+    /// There are some, which can be shared soon.
+    Soon,
 }
 
 /// A kind of task pool: a type parameter of [`ThreadPool`](crate::ThreadPool) and [`Worker`](crate::Worker).

@@ -468,7 +468,7 @@ unsafe impl<Q: Queue<Native>> Plumbing for Queued<Q> {
         if matches!(Q::PROMISES.steal_progress, Progress::WaitsForOwner) {
             here.pool().poll();
         }
-        if here.pool().has_barriers {
+        if here.pool().has_barriers && Native::barriers_are_quick() {
             Native::heavy_barrier();
         } else {
             nap();

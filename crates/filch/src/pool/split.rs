@@ -21,12 +21,12 @@
 use std::cell::UnsafeCell;
 use std::ptr::NonNull;
 
-use filch_memory::Native;
+use filch_memory::{Asymmetric, Native};
 use filch_queue::lace::index::{Moves, SharedIndex, StealIndex};
 use filch_queue::{Amount, ChaseLev, Padded, clock};
 
 use super::direct::{Direct, Share, index_of};
-use super::{Queued, Tuned};
+use super::{Insisted, Queued, Tuned};
 use crate::front::Front;
 use crate::here::{Here, IdleHere};
 use crate::home::Home;
@@ -178,12 +178,15 @@ unsafe impl Direct for Split {
         self.sharing == Sharing::ByGrain
     }
 
-    fn share_for(&self, front: &Front, thief: &Home) -> u32 {
+    fn share_for(&self, front: &Front, thief: &Home) -> Insisted {
         // There is no head before the worker starts and after it leaves, which may be at any time.
         let height = || NonNull::new(front.seen_head()).map_or(0, |head| self.stack.index_of(head.as_ptr()));
         // A stack has far fewer slots than an index can count.
         if !self.may_seize() || !self.shared.has_private(height() as u32) {
-            return 0;
+            return Insisted::Shared(0);
+        }
+        if !Native::barriers_are_quick() {
+            return Insisted::Soon;
         }
         // SAFETY: this thread has the turn.
         let share = || unsafe { &mut *self.owner.get() }.seized(&self.view(front), thief, height());
@@ -191,7 +194,7 @@ unsafe impl Direct for Split {
         if shared > 0 {
             thief.counters.seizures.bump();
         }
-        shared
+        Insisted::Shared(shared)
     }
 
     fn may_have_tasks(own: Own<'_, Self>) -> bool {

@@ -13,7 +13,7 @@ use crate::here::IdleHere;
 use crate::job;
 use crate::patience::nap;
 use crate::policy::OnLoss;
-use crate::pool::Pool;
+use crate::pool::{Insisted, Pool};
 use crate::protocol::state::{JobState, Status, Theft};
 use crate::protocol::waiting::wake_next;
 use crate::slot::Job;
@@ -172,16 +172,22 @@ impl<P: Pool> Spot<'_, P> {
         P::share_all(&self.here);
     }
 
-    /// Shares on behalf of `victims`, which do not answer requests; returns whether it shared anything.
+    /// Shares on behalf of `victims`, which do not answer requests; returns whether it shared anything, or soon can.
     pub(super) fn insist(&self, victims: &[Box<Core<P>>]) -> bool {
         let sharing = AbortOnUnwind("a worker panicked while it shared another's tasks");
         let victims = victims.iter().filter(|victim| !std::ptr::eq(&***victim, self.core));
-        let shared: u32 = victims.map(|victim| P::insist(&self.here, victim)).sum();
+        let (mut shared, mut soon) = (0, false);
+        for victim in victims {
+            match P::insist(&self.here, victim) {
+                Insisted::Shared(tasks) => shared += tasks,
+                Insisted::Soon => soon = true,
+            }
+        }
         if shared > 1 {
             wake_next(&self.core.home);
         }
         mem::forget(sharing);
-        shared > 0
+        shared > 0 || soon
     }
 
     /// For a worker with a low stack: idles while there is work that others should do, including its own spawned jobs
