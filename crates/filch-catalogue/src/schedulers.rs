@@ -67,7 +67,7 @@ pub const POOL_KNOBS: &[Knob] = &[
     ),
     Knob::new(
         "leaps",
-        "failed leaps after which a waiting worker looks further: 1 as in Lace's paper, adaptive as in Wool; by default 8, or 1 if transitive",
+        "failed leaps after which a waiting worker looks further: 1 as in Lace's paper, adaptive as in Wool; by default 32, as in Lace's program today, or 1 if transitive",
         Takes::NumberOr(1, MOST_LEAPS, std::borrow::Cow::Borrowed(ADAPTIVE)),
     ),
 ];

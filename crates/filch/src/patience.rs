@@ -11,6 +11,8 @@ use crate::stats::IdleTime;
 #[derive(Debug)]
 pub(crate) struct Patience {
     rounds: u32,
+    /// When the yields began.
+    since: Option<Instant>,
     /// How many more yields do not count as rounds if they let another thread run.
     switches: u32,
     idle: Idle,
@@ -29,6 +31,9 @@ impl Patience {
     const SPINS: u32 = 7;
     /// Rounds of yields after them.
     const YIELDS: u32 = 6;
+    /// How long yields do not count as rounds while nobody else wants the processor: about as long as it takes to wake a worker on a virtual
+    /// machine, so that staying awake never takes more than twice as long as sleeping would have.
+    const AWAKE: Duration = Duration::from_micros(60);
     /// With more workers than processors, other workers run during its yields. It stays awake for so many of these: whoever is woken
     /// displaces a worker that works, which leaves a task begun, whereas a thread that yields has its turn when a processor is free.
     const SWITCHES: u32 = 16;
@@ -41,7 +46,7 @@ impl Patience {
 
     /// Patience that ends with this policy, where there are no wake-ups.
     pub(crate) fn then(idle: Idle) -> Self {
-        Self { rounds: 0, switches: Self::SWITCHES, idle, contended: Self::CONTENDED }
+        Self { rounds: 0, since: None, switches: Self::SWITCHES, idle, contended: Self::CONTENDED }
     }
 
     /// Waits a little. Returns `false` once it is time to sleep.
@@ -52,8 +57,9 @@ impl Patience {
             }
             self.rounds += 1;
         } else if self.rounds < Self::SPINS + Self::YIELDS {
+            let since = *self.since.get_or_insert_with(Instant::now);
             let length = self.give_way();
-            self.has_yielded(length);
+            self.has_yielded(length, since.elapsed());
         } else {
             return false;
         }
@@ -69,10 +75,11 @@ impl Patience {
         length
     }
 
-    fn has_yielded(&mut self, length: Duration) {
+    /// After a yield of this `length`, so long `after` the first one began.
+    fn has_yielded(&mut self, length: Duration, after: Duration) {
         if length >= Self::SWITCH && self.switches > 0 {
             self.switches -= 1;
-        } else {
+        } else if length >= Self::SWITCH || after >= Self::AWAKE {
             self.rounds += 1;
         }
     }
@@ -83,7 +90,7 @@ impl Patience {
     }
 
     pub(crate) fn renew(&mut self) {
-        (self.rounds, self.switches) = (0, Self::SWITCHES);
+        (self.rounds, self.since, self.switches) = (0, None, Self::SWITCHES);
     }
 
     /// As [`Patience::wait`], but at the end naps or starts over, where there are no wake-ups.
@@ -181,15 +188,20 @@ mod tests {
         let mut patience = Patience { rounds: Patience::SPINS, ..Patience::default() };
         let mut yields = 0;
         while patience.rounds < Patience::SPINS + Patience::YIELDS {
-            patience.has_yielded(length);
             yields += 1;
+            patience.has_yielded(length, length * yields);
         }
         yields
     }
 
     #[test]
     fn a_thread_yields_for_longer_while_others_run_and_then_sleeps_all_the_same() {
-        assert_eq!(yields(Duration::ZERO), Patience::YIELDS);
         assert_eq!(yields(Patience::SWITCH), Patience::SWITCHES + Patience::YIELDS);
+    }
+
+    #[test]
+    fn a_thread_stays_awake_for_a_fixed_time_while_nobody_wants_its_processor() {
+        let micro = Duration::from_micros(1);
+        assert_eq!(yields(micro), Patience::AWAKE.as_micros() as u32 - 1 + Patience::YIELDS);
     }
 }
