@@ -152,7 +152,7 @@ impl Direct {
 
     fn with<R>(&mut self, f: impl FnOnce(&mut split::Owner, &split::Stack<'_, Fenced>, &Owner) -> R) -> R {
         let Self { index, limits, stack, owner, .. } = self;
-        let view = split::Stack { shared: index, limits, bottom: 100, slot_size: 10, capacity: SIZE, seen: 0 };
+        let view = split::Stack { shared: index, limits, bottom: 100, slot_size: 10, capacity: SIZE };
         f(stack, &view, owner)
     }
 

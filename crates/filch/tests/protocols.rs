@@ -269,14 +269,12 @@ struct Shared {
     index: SharedIndex<Native>,
     limits: Limits<Native>,
     owner: Owner,
-    /// The address of the head that thieves know, or 0.
-    seen: usize,
 }
 
 impl Shared {
     fn stack(&self) -> split::Stack<'_, Native> {
-        let Self { index, limits, seen, .. } = self;
-        split::Stack { shared: index, limits, bottom: 100, slot_size: 10, capacity: 4, seen: *seen }
+        let Self { index, limits, .. } = self;
+        split::Stack { shared: index, limits, bottom: 100, slot_size: 10, capacity: 4 }
     }
 
     /// Returns up to where the limits admit pushes, and from where on pops.
@@ -304,7 +302,7 @@ impl Shared {
 #[test]
 fn a_split_stack_shares_half_of_its_private_part_on_request() {
     let (index, mut stack) = split::Owner::new::<Native>(Moves::default(), Sharing::default());
-    let shared = Shared { index, limits: Limits::closed(), owner: Owner::with(2), seen: 0 };
+    let shared = Shared { index, limits: Limits::closed(), owner: Owner::with(2) };
     let grown = || (shared.owner.grown.get(), shared.owner.shrunk.get());
     // The first task is shared; then everything is private.
     stack.pushed(&shared.stack(), &shared.owner, 0);
@@ -395,7 +393,7 @@ fn tasks_are_coarse_until_enough_fast_joins_and_again_after_a_long_wait() {
 #[test]
 fn a_split_stack_of_coarse_tasks_shares_them_all() {
     let (index, mut stack) = split::Owner::new::<Native>(Moves::default(), Sharing::default());
-    let shared = Shared { index, limits: Limits::closed(), owner: Owner::of_two(), seen: 0 };
+    let shared = Shared { index, limits: Limits::closed(), owner: Owner::of_two() };
     const CLOSED: (usize, usize) = (0, 7);
     let left = || shared.index.has_shared();
     stack.begins(&shared.stack(), &shared.owner);
@@ -434,7 +432,7 @@ fn a_split_stack_of_coarse_tasks_shares_them_all() {
 #[test]
 fn a_split_stack_is_coarse_from_its_first_task_on_and_fine_while_joins_are_private() {
     let (index, mut stack) = split::Owner::new::<Native>(Moves::default(), Sharing::default());
-    let shared = Shared { index, limits: Limits::closed(), owner: Owner::of_two(), seen: 0 };
+    let shared = Shared { index, limits: Limits::closed(), owner: Owner::of_two() };
     stack.pushed(&shared.stack(), &shared.owner, 0);
     assert_eq!(shared.open(), (0, 7));
     for _ in 0..4 {
@@ -455,7 +453,7 @@ fn a_split_stack_is_coarse_from_its_first_task_on_and_fine_while_joins_are_priva
 /// Creates a stack whose owner keeps its forks above the task at `index` 0, which is shared.
 fn fine(owner: Owner) -> (split::Owner, Shared) {
     let (index, mut stack) = split::Owner::new::<Native>(Moves::default(), Sharing::default());
-    let shared = Shared { index, limits: Limits::closed(), owner, seen: 0 };
+    let shared = Shared { index, limits: Limits::closed(), owner };
     stack.pushed(&shared.stack(), &shared.owner, 0);
     for _ in 0..=shared.owner.grain.window {
         stack.pushed(&shared.stack(), &shared.owner, 1);
@@ -488,47 +486,22 @@ fn a_request_makes_a_split_stack_share_all_until_some_joins_are_fast() {
 }
 
 #[test]
-fn a_requester_or_woken_worker_is_expected_until_a_steal() {
-    for is_asleep in [false, true] {
-        let (mut stack, shared) = fine(Owner::of_two());
-        if is_asleep {
-            shared.owner.lays_down(1, PERHAPS);
-            stack.give(&shared.stack(), &shared.owner, 2, Amount::Half);
-            assert_eq!((shared.owner.asleep(), shared.open()), (vec![], (4, 2)));
-            assert!(stack.take_back(&shared.stack(), &shared.owner, 1));
-        } else {
-            shared.limits.request(|| 7);
-            assert!(stack.take_back(&shared.stack(), &shared.owner, 1));
-        }
-        assert_eq!(shared.open(), (4, 1), "one task is shared");
-        assert!(stack.take_back(&shared.stack(), &shared.owner, 0));
-        assert_eq!(shared.open(), (0, 0), "no task is shared: the next push is for the expected thief");
-        stack.pushed(&shared.stack(), &shared.owner, 0);
-        assert_eq!((shared.open(), shared.steal()), ((0, 7), Some(0)), "in doubt");
-        // The thief has come. Once tasks are fine again, none is expected.
-        for index in [1, 1, 1] {
-            stack.pushed(&shared.stack(), &shared.owner, index);
-            assert!(stack.take_back(&shared.stack(), &shared.owner, index));
-        }
-        assert_eq!((shared.open(), shared.steal()), ((4, 1), None));
-    }
-}
-
-#[test]
-fn a_pop_leaves_a_shared_task_for_each_worker_that_looks_for_one() {
-    for (shares, hungry, left) in [(4, 0, 2), (4, 2, 2), (4, 3, 3), (3, 1, 1), (3, 2, 2)] {
+fn a_pop_without_a_private_task_takes_half_of_the_shared_ones_back() {
+    for (shares, left) in [(4, 2), (3, 1), (2, 1), (1, 0)] {
         let (mut stack, shared) = fine(Owner { grain: Owner::of_two().grain, ..Owner::with(5) });
         stack.give(&shared.stack(), &shared.owner, shares, Amount::All);
-        for place in 1..=hungry {
+        // However many look for some.
+        for place in 1..=3 {
             shared.owner.lays_down(place, PERHAPS);
         }
         assert!(stack.take_back(&shared.stack(), &shared.owner, shares - 1));
-        assert_eq!(shared.open().1, left, "of {shares}, with {hungry} asleep");
+        let kept = std::iter::from_fn(|| shared.steal()).count();
+        assert_eq!(kept, left, "of {shares}");
     }
 }
 
 #[test]
-fn sleepers_wait_for_the_next_push_if_too_little_is_shared() {
+fn sleepers_wait_for_the_next_push_if_nothing_is_shared() {
     let team = || Owner { grain: Owner::of_two().grain, ..Owner::with(5) };
     let three_sleep = |shared: &Shared| (1..4).for_each(|place| shared.owner.lays_down(place, ANY));
     // Nothing is shared.
@@ -539,23 +512,15 @@ fn sleepers_wait_for_the_next_push_if_too_little_is_shared() {
     // The push shares its task and all later ones, and wakes one sleeper, which wakes the next.
     stack.pushed(&shared.stack(), &shared.owner, 0);
     assert_eq!((shared.open(), shared.owner.asleep()), ((0, 7), vec![2, 3]));
-    // Tasks that nobody has taken since are enough, even for more workers.
+    // It is enough, even for more workers.
     for _ in 0..2 {
         stack.pushed(&shared.stack(), &shared.owner, 1);
         assert!(stack.take_back(&shared.stack(), &shared.owner, 1));
     }
     assert_eq!(shared.open(), (4, 1));
     assert_eq!(shared.told(&mut stack, 2), (4, 2), "no doubt");
-    // After a steal they are not.
-    assert_eq!(shared.steal(), Some(0));
-    assert_eq!(shared.told(&mut stack, 3), (0, 7), "in doubt");
-    // Until the next steal.
-    for _ in 0..2 {
-        assert!(stack.take_back(&shared.stack(), &shared.owner, 3));
-        stack.pushed(&shared.stack(), &shared.owner, 3);
-    }
-    assert_eq!(shared.told(&mut stack, 3), (4, 4), "no doubt");
-    assert_eq!(shared.steal(), Some(1));
+    // Once it is stolen, it is not.
+    assert_eq!((shared.steal(), shared.steal()), (Some(0), Some(1)));
     assert_eq!(shared.told(&mut stack, 3), (0, 7), "in doubt");
     // Nobody is woken for a task beyond the end.
     shared.owner.dormitory.sleepers().end_search();
@@ -570,47 +535,6 @@ fn sleepers_wait_for_the_next_push_if_too_little_is_shared() {
 }
 
 #[test]
-fn tasks_taken_back_too_often_stay_private_until_a_steal() {
-    let ready = || Owner { grain: grain::Params { ready: 1, ..Owner::of_two().grain }, ..Owner::with(2) };
-    // A thief that knows the head can share for the owner, which need not be ready for so long. In the third case it knows only where
-    // handle style began.
-    for (seen, times) in [([110, 100], 4), ([0, 0], 14), ([100, 100], 14)] {
-        let (mut stack, mut shared) = fine(ready());
-        shared.seen = seen[0];
-        shared.told(&mut stack, 1);
-        assert!(stack.take_back(&shared.stack(), &shared.owner, 1));
-        shared.seen = seen[1];
-        let comes_back = |_| {
-            assert!(stack.take_back(&shared.stack(), &shared.owner, 0));
-            let open = shared.open();
-            shared.limits.stop_next_push();
-            stack.pushed(&shared.stack(), &shared.owner, 0);
-            open
-        };
-        // Five have been taken back, four of them while tasks were coarse.
-        let opens: Vec<_> = (0..20).map(comes_back).collect();
-        assert_eq!(opens, [vec![(0, 0); times], vec![(4, 0); 20 - times]].concat());
-        // A sleeper still gets the next push, but is not woken in vain.
-        shared.owner.lays_down(1, ANY);
-        assert!(stack.take_back(&shared.stack(), &shared.owner, 0));
-        assert_eq!((shared.open(), shared.owner.asleep()), ((0, 0), vec![1]));
-        stack.pushed(&shared.stack(), &shared.owner, 0);
-        assert_eq!((shared.open(), shared.owner.asleep()), ((0, 7), vec![]), "in doubt");
-        // A thief has come.
-        assert_eq!(shared.steal(), Some(0));
-        assert!(!stack.take_back(&shared.stack(), &shared.owner, 0));
-        stack.joined(&shared.stack());
-        stack.pushed(&shared.stack(), &shared.owner, 0);
-        for _ in 0..2 {
-            stack.pushed(&shared.stack(), &shared.owner, 1);
-            assert!(stack.take_back(&shared.stack(), &shared.owner, 1));
-        }
-        assert!(stack.take_back(&shared.stack(), &shared.owner, 0));
-        assert_eq!(shared.open(), (0, 0));
-    }
-}
-
-#[test]
 fn a_stack_that_begins_coarse_admits_nothing() {
     let (mut stack, shared) = fine(Owner::of_two());
     assert!(stack.take_back(&shared.stack(), &shared.owner, 0));
@@ -620,33 +544,10 @@ fn a_stack_that_begins_coarse_admits_nothing() {
 }
 
 #[test]
-fn the_oldest_tasks_are_shared_without_a_request() {
-    let ready = |workers| Owner { grain: grain::Params { ready: 2, ..Owner::of_two().grain }, ..Owner::with(workers) };
-    for workers in [2, 5] {
-        let (mut stack, shared) = fine(ready(workers));
-        // One is shared.
-        assert_eq!(shared.open(), (0, 1));
-        stack.pushed(&shared.stack(), &shared.owner, 1);
-        assert_eq!(shared.open(), (4, 2));
-        assert!(stack.take_back(&shared.stack(), &shared.owner, 1));
-        assert_eq!(shared.open(), (0, 1));
-        assert!(stack.take_back(&shared.stack(), &shared.owner, 0));
-        assert_eq!((shared.open(), shared.steal()), ((0, 0), None));
-        stack.pushed(&shared.stack(), &shared.owner, 0);
-        assert_eq!((shared.open(), shared.steal()), ((0, 1), Some(0)));
-    }
-    assert_eq!(fine(ready(1)).1.open(), (4, 1), "a lone worker shares nothing");
-}
-
-#[test]
 fn an_overdue_request_makes_a_split_stack_share_all() {
     let (index, mut stack) = split::Owner::new::<Native>(Moves::default(), Sharing::default());
-    let shared = Shared {
-        index,
-        limits: Limits::closed(),
-        owner: Owner { grain: grain::Params::FINE, ..Owner::with(2) },
-        seen: 0,
-    };
+    let shared =
+        Shared { index, limits: Limits::closed(), owner: Owner { grain: grain::Params::FINE, ..Owner::with(2) } };
     stack.pushed(&shared.stack(), &shared.owner, 0);
     assert_eq!(shared.steal(), Some(0));
     let shared = Shared { owner: Owner::of_two(), ..shared };

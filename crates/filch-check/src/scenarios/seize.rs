@@ -97,7 +97,7 @@ impl<M: Checker> Sharer for Worker<M> {
 impl<M: Checker + Asymmetric> Worker<M> {
     fn stack(&self) -> split::Stack<'_, M> {
         let Shared { index, limits, .. } = &*self.0;
-        split::Stack { shared: index, limits, bottom: address(0).addr(), slot_size: SLOT, capacity: CAPACITY, seen: 0 }
+        split::Stack { shared: index, limits, bottom: address(0).addr(), slot_size: SLOT, capacity: CAPACITY }
     }
 
     /// Calls `f` with the owner's part.

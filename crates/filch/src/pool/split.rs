@@ -40,8 +40,7 @@ use crate::stack::Stack;
 /// The split deque with its direct task stack, from *Lace* (van Dijk and van de Pol, 2014). The default.
 ///
 /// Once tasks have proved short, push and pop touch nothing that thieves write, except when somebody asks for work or
-/// sleeps for want of it, and except for the sixteen oldest tasks, as long as thieves take some of them. Stealing is
-/// lock-free. The stack is reserved address space; when it is full, further tasks are kept aside, invisible to thieves.
+/// sleeps for want of it. Stealing is lock-free. The stack is reserved address space; when it is full, further tasks are kept aside, invisible to thieves.
 #[derive(Debug)]
 pub struct Split {
     stack: Stack,
@@ -64,7 +63,6 @@ impl Split {
             bottom: self.stack.bottom().addr(),
             slot_size: size_of::<Slot>(),
             capacity: self.stack.capacity(),
-            seen: if self.may_seize() { front.seen_head().addr() } else { 0 },
         }
     }
 

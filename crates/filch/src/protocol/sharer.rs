@@ -27,8 +27,8 @@ pub type Time = u64;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sharing {
-    /// By how long its tasks are: it shares them all until they have proved short, and then as many as there are workers
-    /// that look for some. A thief may share for it. The default.
+    /// By how long its tasks are: it shares them all until they have proved short, and then as with [`Sharing::OnRequest`] of half. A thief
+    /// may share for it. The default.
     #[default]
     ByGrain,
     /// It shares the first task, this much of its private tasks on request, and nothing else; but all before it sleeps or waits
@@ -44,14 +44,6 @@ pub struct Params {
     pub window: u32,
     /// The same after a request; 0 if requests make no difference.
     pub doubt: u32,
-    /// How many of the oldest tasks an owner shares even while it keeps its forks, unless it is the only worker: for
-    /// thieves that come after it has begun a long leaf.
-    pub ready: usize,
-    /// How many times in a row shared tasks come back unstolen before an owner shares only for workers that ask or
-    /// sleep, until the next theft.
-    pub vain: u32,
-    /// The same where thieves know the owner's head, so that one that asks in vain can [share for it](super::seize).
-    pub vain_if_seen: u32,
     /// The greatest average time of a fast join.
     pub fine: Time,
     /// The longest that a thief should wait for an answer.
@@ -61,11 +53,9 @@ pub struct Params {
 impl Params {
     /// A loop that a program splits by halves has some twenty joins down to its first item. For joins longer than 2 µs, sharing
     /// costs a few percent at most; and it takes 30 µs to wake a worker. (At 3 GHz.)
-    pub const DEFAULT: Self =
-        Self { window: 32, doubt: 4, ready: 16, vain: 256, vain_if_seen: 32, fine: 6_000, patience: 100_000 };
+    pub const DEFAULT: Self = Self { window: 32, doubt: 4, fine: 6_000, patience: 100_000 };
     /// For an owner that keeps its forks until a thief asks.
-    pub const FINE: Self =
-        Self { window: 0, doubt: 0, ready: 0, vain: 0, vain_if_seen: 0, fine: 0, patience: Time::MAX };
+    pub const FINE: Self = Self { window: 0, doubt: 0, fine: 0, patience: Time::MAX };
 }
 
 /// A worker that shares tasks from its own stack.

@@ -5,12 +5,11 @@
 //! **Idea.** The index protocol of [`filch_queue::lace::index`] says who may take which task. The owner's part of it is
 //! folded into the two [limits](super::limits), so that the owner does not read it on the fast path. This is the cold
 //! path, which makes the limits agree with the indices again, answers requests, and wakes sleepers. While tasks are
-//! [coarse](super::grain), every push and pop comes here, and all tasks are shared. While tasks are fine, the cold path
-//! keeps work ready for workers that look for it: whenever fewer tasks are shared than there are such workers, or than
-//! must always be [ready](super::grain::Params::ready), the next push comes here too.
+//! [coarse](super::grain), every push and pop comes here, and all tasks are shared. While tasks are fine, they are shared on
+//! request, half of the private ones at a time, and the next push comes here too while nothing is shared and a worker sleeps.
 //!
-//! **As printed.** That is [`Sharing::ByGrain`]. [`Sharing::OnRequest`] of half is the paper's figure 4: a push shares its
-//! task if all others are stolen (line 15); on a request a push or pop shares the older half of the private tasks,
+//! **As printed.** That is [`Sharing::ByGrain`]. [`Sharing::OnRequest`] of half is the paper's figure 4, in which no task is coarse: a push
+//! shares its task if all others are stolen (line 15); on a request a push or pop shares the older half of the private tasks,
 //! rounded up (lines 20, 29, 37); a pop without a private task takes the newer half of the shared ones back, rounded up
 //! (line 44); a request that finds nothing private is dropped (line 40). One thing is added: while nothing is shared and
 //! a worker sleeps, which the paper's never do, its request stands.
@@ -39,7 +38,7 @@ use filch_queue::lace::index::{Moves, OwnerIndex, SharedIndex};
 use super::grain::Grain;
 use super::limits::Limits;
 pub use super::sharer::Sharing;
-use super::sharer::{Params, Sharer, Time};
+use super::sharer::{Sharer, Time};
 use super::waiting::{wake_another, wake_one};
 
 /// What thieves see of a task stack, and its location.
@@ -54,8 +53,6 @@ pub struct Stack<'s, M: Sleep> {
     pub slot_size: usize,
     /// The number of slots.
     pub capacity: usize,
-    /// The address of the slot below which a thief would [share for the owner](super::seize); 0 if none can.
-    pub seen: usize,
 }
 
 impl<M: Sleep> std::fmt::Debug for Stack<'_, M> {
@@ -70,18 +67,8 @@ pub struct Owner {
     index: OwnerIndex,
     sharing: Sharing,
     grain: Grain,
-    /// The oldest task that nobody had stolen when this owner last doubted.
-    doubted_at: u32,
-    /// The same when it last woke a worker or was asked. Until the next theft, that worker is probably on its way.
-    expects_at: Option<u32>,
     /// When it last woke a worker although another one searched.
     doubled_at: Time,
-    /// How many times in a row shared tasks have come back, and the oldest task that nobody had stolen at that time.
-    vain: u32,
-    vain_at: u32,
-    /// The owner's head when it last looked whether thieves know it, 0 if they did not; and whether what they know follows it.
-    seen_at: usize,
-    is_seen: bool,
 }
 
 impl<M: Sleep> Stack<'_, M> {
@@ -98,18 +85,12 @@ impl Owner {
             index,
             sharing,
             grain: if sharing == Sharing::ByGrain { Grain::new() } else { Grain::fixed() },
-            doubted_at: 0,
-            expects_at: None,
             doubled_at: 0,
-            vain: 0,
-            vain_at: 0,
-            seen_at: 0,
-            is_seen: false,
         };
         (shared, owner)
     }
 
-    /// How many of its private tasks it shares on request, unless they are coarse.
+    /// How many of its private tasks it shares on request, and takes back without one, unless they are coarse.
     pub const fn on_request(&self) -> Amount {
         match self.sharing {
             Sharing::ByGrain => Amount::Half,
@@ -120,7 +101,6 @@ impl Owner {
     /// Begins on an empty stack: the next tasks may be of any grain.
     pub fn begins<M: Sleep>(&mut self, stack: &Stack<'_, M>, sharer: &impl Sharer<Memory = M>) {
         self.grain.begins(sharer);
-        self.vain = 0;
         if self.grain.is_coarse() {
             self.index.set_all_stolen(stack.shared);
             stack.limits.close();
@@ -133,17 +113,15 @@ impl Owner {
         let has_shared = if !self.index.is_all_stolen() {
             let is_wanted = self.doubt_if_wanted(stack, sharer);
             // A push beyond the end comes here unasked.
-            let shares = is_wanted || self.sharing == Sharing::ByGrain;
-            shares && self.answer(stack, sharer, index + 1, self.on_request())
+            (is_wanted || self.grain.is_coarse()) && self.answer(stack, sharer, index + 1, self.on_request())
         } else if index < stack.capacity {
             self.index.publish_first(stack.shared, index as u32);
-            self.vain = 0;
             self.grain.begins(sharer);
             true
         } else {
             return;
         };
-        self.reopen(stack, sharer, index, has_shared);
+        self.reopen(stack, sharer, has_shared);
     }
 
     /// Completes a pop that the limits did not admit: takes back the task at `index`, the newest. Returns `false` if it
@@ -160,16 +138,7 @@ impl Owner {
         let is_coarse = self.grain.is_coarse();
         if index < self.index.split() as usize {
             debug_assert_eq!(index + 1, self.index.split() as usize, "everything newer has been joined: I4");
-            let spares_half = || {
-                let shared = self.index.shared(stack.shared);
-                shared.len() / 2 >= self.hungry(shared.start, sharer)
-            };
-            let amount = match self.sharing {
-                Sharing::OnRequest(amount) => amount,
-                // At least as many tasks stay shared as there are workers that look for some.
-                Sharing::ByGrain if !is_coarse && spares_half() => Amount::Half,
-                Sharing::ByGrain => Amount::One,
-            };
+            let amount = if is_coarse { Amount::One } else { self.on_request() };
             let shrink = self.index.shrink_by(stack.shared, amount);
             if shrink.has_moved() {
                 sharer.has_shrunk();
@@ -178,16 +147,13 @@ impl Owner {
                 stack.limits.close();
                 return false;
             }
-            let oldest = self.index.shared(stack.shared).start;
-            self.vain = if oldest == self.vain_at { self.vain.saturating_add(1) } else { 0 };
-            self.vain_at = oldest;
         }
         if is_coarse && !self.grain.is_fine_after(sharer) {
             return true;
         }
         let is_wanted = self.doubt_if_wanted(stack, sharer);
         let has_shared = is_wanted && self.answer(stack, sharer, index, self.on_request());
-        self.reopen(stack, sharer, index, has_shared);
+        self.reopen(stack, sharer, has_shared);
         true
     }
 
@@ -204,7 +170,7 @@ impl Owner {
             return;
         }
         let has_shared = self.answer(stack, sharer, head, amount);
-        self.reopen(stack, sharer, head, has_shared);
+        self.reopen(stack, sharer, has_shared);
     }
 
     /// Shares all private tasks below `head`, on the owner's behalf, and returns their number. The caller has the
@@ -227,86 +193,33 @@ impl Owner {
         stack.limits.close();
     }
 
-    /// Returns whether somebody wants work. If so, and too little is shared, treats tasks as coarse for a while.
+    /// Returns whether somebody wants work. If so, and nothing is shared, treats tasks as coarse for a while.
     fn doubt_if_wanted<M: Sleep>(&mut self, stack: &Stack<'_, M>, sharer: &impl Sharer<Memory = M>) -> bool {
         let is_wanted = stack.limits.is_wanted();
-        if stack.limits.is_asked() {
-            self.expects(stack);
-        }
-        if is_wanted && !self.grain.is_coarse() && !self.has_enough(stack, sharer) {
+        if is_wanted && !self.grain.is_coarse() && !self.has_some(stack) {
             self.grain.doubts(sharer);
-            self.doubted_at = self.index.shared(stack.shared).start;
         }
         is_wanted
     }
 
-    /// Whether enough tasks are shared for the workers that look for some: there is one for each, or the workers that
-    /// looked when the owner last doubted have taken none, because they are not awake yet or have no processor. Where tasks
-    /// are shared on request, no thief asks while there is any.
-    fn has_enough<M: Sleep>(&self, stack: &Stack<'_, M>, sharer: &impl Sharer<Memory = M>) -> bool {
-        let shared = self.index.shared(stack.shared);
-        match self.sharing {
-            Sharing::OnRequest(_) => !shared.is_empty(),
-            Sharing::ByGrain if shared.len() >= self.hungry(shared.start, sharer) => true,
-            Sharing::ByGrain => !shared.is_empty() && shared.start == self.doubted_at,
-        }
-    }
-
-    /// The known number of workers that sleep or look for work. `oldest` is the oldest task that nobody has stolen.
-    fn hungry(&self, oldest: u32, sharer: &impl Sharer) -> usize {
-        // Workers that wait for a stolen job are not counted while awake.
-        let expected = usize::from(self.expects_at == Some(oldest));
-        expected.max(sharer.dormitory().sleepers().hungry() as usize)
+    /// Whether there are shared tasks. While there are, no thief asks.
+    fn has_some<M: Sleep>(&self, stack: &Stack<'_, M>) -> bool {
+        !self.index.shared(stack.shared).is_empty()
     }
 
     /// Wakes a worker for the shared tasks. Mostly leaves that to one that searches; but once in a long time it wakes another all
     /// the same, since the one that searches may wait for its processor, perhaps for this one, while others are free.
-    fn wake<M: Sleep>(&mut self, stack: &Stack<'_, M>, sharer: &impl Sharer<Memory = M>) {
+    fn wake<M: Sleep>(&mut self, sharer: &impl Sharer<Memory = M>) {
         /// Much longer than it takes to wake a worker.
         const LONG: Time = 1_000_000;
         if wake_one(sharer) {
-            self.expects(stack);
             return;
         }
         let now = sharer.now();
         if now.saturating_sub(self.doubled_at) > LONG {
             self.doubled_at = now;
-            if wake_another(sharer) {
-                self.expects(stack);
-            }
+            wake_another(sharer);
         }
-    }
-
-    /// Whether too little is shared even if nobody sleeps, and sharing more is not in vain.
-    fn is_short<M: Sleep>(
-        &mut self,
-        stack: &Stack<'_, M>,
-        sharer: &impl Sharer<Memory = M>,
-        head: usize,
-        has_enough: bool,
-    ) -> bool {
-        if self.sharing != Sharing::ByGrain {
-            return false;
-        }
-        let Params { ready, vain, vain_if_seen, .. } = sharer.grain();
-        let ready = if sharer.dormitory().len() > 1 { ready } else { 0 };
-        let is_in_vain = self.vain >= if self.looks_if_seen(stack, head) { vain_if_seen } else { vain };
-        !is_in_vain && (!has_enough || self.index.shared(stack.shared).len() < ready)
-    }
-
-    /// Looks whether thieves know the owner's head, which is this one, and do not only happen to, as where handle style began: they do
-    /// if they also knew another one at the last look.
-    fn looks_if_seen<M: Sleep>(&mut self, stack: &Stack<'_, M>, head: usize) -> bool {
-        if stack.seen != stack.address_of(head) {
-            (self.seen_at, self.is_seen) = (0, false);
-        } else if self.seen_at != stack.seen {
-            (self.is_seen, self.seen_at) = (self.seen_at != 0, stack.seen);
-        }
-        self.is_seen
-    }
-
-    fn expects<M: Sleep>(&mut self, stack: &Stack<'_, M>) {
-        self.expects_at = Some(self.index.shared(stack.shared).start);
     }
 
     /// Shares `amount` of the private tasks below `head`, or all of them if tasks are coarse or a thief has waited too
@@ -327,31 +240,22 @@ impl Owner {
         grown
     }
 
-    /// Makes the limits agree with the indices, and wakes sleepers. `head` is that of the tasks that have been written, or one below
-    /// it. Precondition: not all stolen.
-    fn reopen<M: Sleep>(
-        &mut self,
-        stack: &Stack<'_, M>,
-        sharer: &impl Sharer<Memory = M>,
-        head: usize,
-        has_shared: bool,
-    ) {
+    /// Makes the limits agree with the indices, and wakes sleepers. Precondition: not all stolen.
+    fn reopen<M: Sleep>(&mut self, stack: &Stack<'_, M>, sharer: &impl Sharer<Memory = M>, has_shared: bool) {
         if self.grain.is_coarse() {
             stack.limits.close();
             if has_shared && sharer.dormitory().sleepers().sleepers_after() {
-                self.wake(stack, sharer);
+                self.wake(sharer);
             }
             return;
         }
         let (end, split) = (stack.address_of(stack.capacity), stack.address_of(self.index.split() as usize));
-        let any_sleeps = stack.limits.reopen(sharer, end, split);
-        let has_enough = has_shared || self.has_enough(stack, sharer);
-        let is_short = self.is_short(stack, sharer, head, has_enough);
-        if any_sleeps && !has_enough || is_short {
-            stack.limits.stop_next_push();
-        }
-        if has_enough && any_sleeps {
-            self.wake(stack, sharer);
+        if stack.limits.reopen(sharer, end, split) {
+            if has_shared || self.has_some(stack) {
+                self.wake(sharer);
+            } else {
+                stack.limits.stop_next_push();
+            }
         }
     }
 }

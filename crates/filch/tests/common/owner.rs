@@ -31,10 +31,7 @@ impl<M: Sleep> Owner<M> {
     /// Creates one of two workers. It keeps its forks after three joins within 30 ticks each, until a request has
     /// waited for 100 ticks.
     pub(crate) fn of_two() -> Self {
-        Self {
-            grain: grain::Params { window: 3, doubt: 1, ready: 0, vain: 20, vain_if_seen: 10, fine: 10, patience: 100 },
-            ..Self::with(2)
-        }
+        Self { grain: grain::Params { window: 3, doubt: 1, fine: 10, patience: 100 }, ..Self::with(2) }
     }
 
     /// Announces the sleep of the worker of that place.

@@ -134,11 +134,9 @@ impl From<grain::Params> for Policy {
 }
 
 /// The parameters of owners that share every fork.
-pub const COARSE: grain::Params =
-    grain::Params { window: u32::MAX, doubt: u32::MAX, ready: 0, vain: 0, vain_if_seen: 0, fine: 0, patience: 0 };
+pub const COARSE: grain::Params = grain::Params { window: u32::MAX, doubt: u32::MAX, fine: 0, patience: 0 };
 /// The parameters of owners that share every fork until the second join, and again after a request.
-pub const FICKLE: grain::Params =
-    grain::Params { window: 1, doubt: 1, ready: 1, vain: 2, vain_if_seen: 2, fine: 0, patience: 0 };
+pub const FICKLE: grain::Params = grain::Params { window: 1, doubt: 1, fine: 0, patience: 0 };
 
 impl<M: Checker> Worker<M> {
     pub(super) fn team(
@@ -182,7 +180,7 @@ impl<M: Checker> Worker<M> {
 
     pub(super) fn stack(&self) -> split::Stack<'_, M> {
         let Desk { index, limits, .. } = self.desk();
-        split::Stack { shared: index, limits, bottom: BOTTOM, slot_size: SLOT, capacity: CAPACITY, seen: 0 }
+        split::Stack { shared: index, limits, bottom: BOTTOM, slot_size: SLOT, capacity: CAPACITY }
     }
 
     pub(super) fn others(&self) -> impl Iterator<Item = usize> + Clone + use<M> {
