@@ -258,8 +258,8 @@ pub enum Leaps {
     /// After 32 before it looks at anybody, as in Lace's program today, and after 1 before it follows thieves, as in its paper (section
     /// 4.3). The default.
     ///
-    /// After 32 it has waited some 25 µs. An unrelated task that it takes sooner delays what it waits for: on sixteen processors, after 1, 8 and
-    /// 16 to 64 failures a product of matrices with leaves of 4 µs takes 1.9, 1.4 and 1 times as long (docs/measured.md).
+    /// After 32 it has waited some 25 µs. An unrelated task that it takes sooner delays what it waits for: on sixteen processors a product of
+    /// matrices with leaves of 4 µs takes 2, 1.5 and 1 times as long if it is after 1, 8, and 16 to 64 failures (docs/measured.md).
     #[default]
     ByStrategy,
     /// After so many.

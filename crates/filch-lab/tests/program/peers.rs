@@ -111,7 +111,9 @@ fn a_peer_that_does_not_compile_leaves_a_log() {
     let add = ["peers", "add", "lace", "--compiler", "cc", "--source", source];
     refuses(&cache, &add, &["could not compile the adapter of lace", "this is not Lace", "lace.log"]);
     let log = fs::read_to_string(cache.join("filch/peers/lace.log")).expect("a log");
-    assert!(log.starts_with("$ cc ") && log.contains("this is not Lace"), "{log}");
+    assert!(log.starts_with("$ cc ") && log.contains("this is not Lace") && log.contains("-march=native"), "{log}");
+    let for_another = [&add[..], &["--cpu", "no-such-cpu"]].concat();
+    refuses(&cache, &for_another, &["could not compile the adapter of lace", "no-such-cpu"]);
     refuses(&cache, &["run", "fib", "--peer", "lace"], &["lace is not added"]);
 }
 
