@@ -141,6 +141,9 @@ pub unsafe trait Asymmetric: Memory {
         true
     }
 
+    /// Waits until that thread has ended, if there is one.
+    fn await_barriers() {}
+
     /// The cheap side: only a compiler fence.
     #[track_caller]
     fn light_barrier();

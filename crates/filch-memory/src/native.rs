@@ -209,6 +209,10 @@ unsafe impl crate::Asymmetric for Native {
         membarrier::is_registered()
     }
 
+    fn await_barriers() {
+        membarrier::await_registration();
+    }
+
     #[inline(always)]
     fn light_barrier() {
         atomic::compiler_fence(Ordering::SeqCst);
@@ -225,13 +229,18 @@ unsafe impl crate::Asymmetric for Native {
 #[cfg(all(feature = "std", target_os = "linux", not(miri)))]
 mod membarrier {
     use std::os::linux::fs::MetadataExt;
-    use std::sync::atomic::{AtomicU8, Ordering};
+    use std::sync::Mutex;
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::thread::JoinHandle;
 
-    /// Whether the process is registered, as far as is known here.
-    static REGISTRATION: AtomicU8 = AtomicU8::new(UNKNOWN);
-    const UNKNOWN: u8 = 0;
-    const BEGUN: u8 = 1;
-    const DONE: u8 = 2;
+    /// Whether the process is registered, as far as is known here; or the number of the process that has begun to register itself. The child of
+    /// a `fork` has not, since the thread that does it is the parent's.
+    static REGISTRATION: AtomicU32 = AtomicU32::new(UNKNOWN);
+    const UNKNOWN: u32 = 0;
+    const DONE: u32 = u32::MAX;
+
+    /// The process that has begun, and the thread that does it. Only tried: the child of a `fork` may find it locked for ever.
+    static THREAD: Mutex<Option<(u32, JoinHandle<bool>)>> = Mutex::new(None);
 
     // As in `linux/membarrier.h`.
     const QUERY: core::ffi::c_int = 0;
@@ -265,16 +274,37 @@ mod membarrier {
 
     pub(super) fn is_registered() -> bool {
         // Relaxed: as above; the exchange chooses who begins.
-        match REGISTRATION.load(Ordering::Relaxed) {
-            DONE => return true,
-            BEGUN => return false,
-            _ => {}
+        let known = REGISTRATION.load(Ordering::Relaxed);
+        if known == DONE {
+            return true;
         }
-        let begins = REGISTRATION.compare_exchange(UNKNOWN, BEGUN, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+        let this = std::process::id();
+        let begins =
+            known != this && REGISTRATION.compare_exchange(known, this, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+        if !begins {
+            return false;
+        }
         const STACK: usize = 64 << 10;
         let thread = std::thread::Builder::new().name("filch barriers".to_owned()).stack_size(STACK);
-        // Without a thread, the first barrier waits.
-        begins && thread.spawn(registers).is_err() && registers()
+        match thread.spawn(registers) {
+            Ok(thread) => {
+                if let Ok(mut kept) = THREAD.try_lock() {
+                    std::mem::forget(kept.replace((this, thread)));
+                }
+                false
+            }
+            // Then this one waits.
+            Err(_) => registers(),
+        }
+    }
+
+    pub(super) fn await_registration() {
+        let kept = THREAD.try_lock().ok().and_then(|mut kept| kept.take());
+        match kept {
+            Some((process, thread)) if process == std::process::id() => _ = thread.join(),
+            // Another process's thread cannot be joined, nor detached.
+            of_parent => std::mem::forget(of_parent),
+        }
     }
 
     /// Returns whether this is certainly the only thread.
@@ -307,6 +337,8 @@ mod membarrier {
     pub(super) fn is_registered() -> bool {
         false
     }
+
+    pub(super) fn await_registration() {}
 
     pub(super) fn run() {
         panic!("this system has no barriers");

@@ -7,7 +7,7 @@
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
-use filch_memory::{Memory, Native, Ordering};
+use filch_memory::{Asymmetric, Memory, Native, Ordering};
 
 use crate::builder::BuildError;
 use crate::registry::Common;
@@ -77,6 +77,8 @@ impl Mortal<'_> {
         // Before the joins: what destroys a thread-local value may start the threads again.
         drop(running);
         former.into_iter().for_each(Thread::join);
+        // Perhaps started by one of them.
+        Native::await_barriers();
         true
     }
 
