@@ -57,14 +57,17 @@ impl Mortal<'_> {
         common.close();
         // Threads whose seats have others, and which perhaps still destroy thread-local values.
         let mut former = Vec::new();
-        let mut has_left = false;
-        while !has_left {
+        loop {
             wait_until(|| self.missed(&running).is_some() || common.late_misses_mail() || self.has_left(&running));
-            has_left = abort_on_panic("a call waits for a worker of the global pool that has left", || {
+            let came_back = abort_on_panic("a call waits for a worker of the global pool that has left", || {
                 let came_back = self.come_back(&mut running, &mut former);
-                !came_back
+                came_back
                     .unwrap_or_else(|error| panic!("filch cannot start a thread of its global pool again: {error}"))
             });
+            // Nobody came back, perhaps since none was missed any more; so that does not say that all have left.
+            if !came_back && self.has_left(&running) {
+                break;
+            }
         }
         former.append(&mut running.threads);
         former.append(&mut common.late_threads());

@@ -365,7 +365,8 @@ impl Common {
     }
 
     fn missing_mail(&self) -> impl Iterator<Item = (&Late, usize)> {
-        self.late_workers().filter(|(late, worker)| self.has_mail(*worker) && late.is(*worker, State::has_left))
+        // In this order: one that has left reads no more mail.
+        self.late_workers().filter(|(late, worker)| late.is(*worker, State::has_left) && self.has_mail(*worker))
     }
 
     fn late_workers(&self) -> impl Iterator<Item = (&Late, usize)> {
