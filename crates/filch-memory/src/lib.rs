@@ -137,6 +137,15 @@ pub unsafe trait Asymmetric: Memory {
 
     /// Whether the next heavy barrier takes microseconds. If not, begins to see to that, on a thread of its own: so whoever can do
     /// without a barrier for some ten milliseconds should.
+    ///
+    /// ```
+    /// use filch_memory::{Asymmetric, Native};
+    ///
+    /// if Native::prepare_barriers() && Native::barriers_are_quick() {
+    ///     Native::heavy_barrier();
+    /// }
+    /// Native::await_barriers(); // no thread is left of those that it began
+    /// ```
     fn barriers_are_quick() -> bool {
         true
     }

@@ -104,7 +104,7 @@ pub fn described_pools() -> Vec<PoolSpec> {
             departures: vec![
                 "The head is in a register, and a request overwrites the limits that it is compared with; Lace keeps the head in memory and tests flags.",
                 "A worker shares all its forks until they have proved short, and then the first fork, and half of the others on request; with share=half so from the beginning, as printed.",
-                "It takes back half of the shared tasks only if as many are left as workers look for some, and otherwise one; with share=half always half, as printed.",
+                "While it shares all, it takes shared tasks back one by one; with share=half always half, as printed.",
                 "A thief shares for an owner that runs a long task; with share=half none does.",
                 "A thief that takes the last shared task asks for more at once; with share=half only if a worker sleeps.",
                 "A request may stay until there is something to share; with share=half only a sleeper's does.",

@@ -257,6 +257,8 @@ pub unsafe trait Plumbing: Known + Send + Sync {
 }
 
 /// What came of sharing on another worker's behalf.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
 pub enum Insisted {
     /// So many tasks are shared.
     Shared(u32),

@@ -9,7 +9,7 @@
 //! it does with one of several: so whoever runs it wakes the right worker. A strict leapfrogger gives such a job back to its owner.
 //!
 //! **Sleep.** A push does not fence before its look at the sleepers. A worker about to sleep makes up for that by a
-//! barrier on all processors or, where the system has none, by letting some time pass: see
+//! barrier on all processors or, where the system has none or they are not ready yet, by letting some time pass: see
 //! [`has_pushed`](crate::protocol::waiting::has_pushed).
 
 use std::any::type_name;

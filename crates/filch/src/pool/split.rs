@@ -40,7 +40,8 @@ use crate::stack::Stack;
 /// The split deque with its direct task stack, from *Lace* (van Dijk and van de Pol, 2014). The default.
 ///
 /// Once tasks have proved short, push and pop touch nothing that thieves write, except when somebody asks for work or
-/// sleeps for want of it. Stealing is lock-free. The stack is reserved address space; when it is full, further tasks are kept aside, invisible to thieves.
+/// sleeps for want of it. Stealing is lock-free. The stack is reserved address space; when it is full, further tasks are
+/// kept aside, invisible to thieves.
 #[derive(Debug)]
 pub struct Split {
     stack: Stack,

@@ -109,7 +109,7 @@ pub trait Searcher: Sleeper {
     /// Asks all workers for work.
     fn ask(&self);
 
-    /// Shares [on behalf](super::seize) of owners that do not answer its request; returns whether it shared anything.
+    /// Shares [on behalf](super::seize) of owners that do not answer its request; returns whether it shared anything, or soon can.
     fn insist(&self) -> bool {
         false
     }
@@ -139,7 +139,7 @@ pub trait Joiner: Sleeper {
     /// Asks those workers for work.
     fn ask(&self, theft: Theft);
 
-    /// Shares [on behalf](super::seize) of those that do not answer its request; returns whether it shared anything.
+    /// Shares [on behalf](super::seize) of those that do not answer its request; returns whether it shared anything, or soon can.
     fn insist(&self, _: Theft) -> bool {
         false
     }
