@@ -228,10 +228,11 @@ unsafe impl crate::Asymmetric for Native {
 
 #[cfg(all(feature = "std", target_os = "linux", not(miri)))]
 mod membarrier {
+    use std::mem::MaybeUninit;
     use std::os::linux::fs::MetadataExt;
-    use std::sync::Mutex;
+    use std::ptr::null_mut;
     use std::sync::atomic::{AtomicU32, Ordering};
-    use std::thread::JoinHandle;
+    use std::sync::{Mutex, PoisonError};
 
     /// Whether the process is registered, as far as is known here; or the number of the process that has begun to register itself. The child of
     /// a `fork` has not, since the thread that does it is the parent's.
@@ -239,8 +240,17 @@ mod membarrier {
     const UNKNOWN: u32 = 0;
     const DONE: u32 = u32::MAX;
 
-    /// The process that has begun, and the thread that does it. Only tried: the child of a `fork` may find it locked for ever.
-    static THREAD: Mutex<Option<(u32, JoinHandle<bool>)>> = Mutex::new(None);
+    /// The process that has begun, and the thread that does it, unless it has ended or been awaited. Only that thread waits for the lock: the
+    /// child of a `fork` may find it locked for ever.
+    static THREAD: Mutex<Option<Kept>> = Mutex::new(None);
+
+    struct Kept {
+        process: u32,
+        thread: libc::pthread_t,
+    }
+
+    // SAFETY: a thread's name means the same to all threads; with musl it is an address, which only the C library uses.
+    unsafe impl Send for Kept {}
 
     // As in `linux/membarrier.h`.
     const QUERY: core::ffi::c_int = 0;
@@ -284,26 +294,51 @@ mod membarrier {
         if !begins {
             return false;
         }
+        // Held until the thread is kept.
+        let kept = THREAD.try_lock().ok();
+        let has_begun = kept.and_then(|mut kept| {
+            *kept = Some(Kept { process: this, thread: start()? });
+            Some(())
+        });
+        // Else this one waits.
+        has_begun.is_none() && registers()
+    }
+
+    /// Starts the thread. The standard library's threads may begin with a lock that nobody releases in the child of a `fork`.
+    fn start() -> Option<libc::pthread_t> {
         const STACK: usize = 64 << 10;
-        let thread = std::thread::Builder::new().name("filch barriers".to_owned()).stack_size(STACK);
-        match thread.spawn(registers) {
-            Ok(thread) => {
-                if let Ok(mut kept) = THREAD.try_lock() {
-                    std::mem::forget(kept.replace((this, thread)));
-                }
-                false
+        let (mut attributes, mut thread) = (MaybeUninit::uninit(), MaybeUninit::uninit());
+        let attributes = attributes.as_mut_ptr();
+        // SAFETY: the attributes are initialized first, and destroyed once; the thread is written if it has started.
+        unsafe {
+            if libc::pthread_attr_init(attributes) != 0 {
+                return None;
             }
-            // Then this one waits.
-            Err(_) => registers(),
+            libc::pthread_attr_setstacksize(attributes, STACK);
+            let outcome = libc::pthread_create(thread.as_mut_ptr(), attributes, run_apart, null_mut());
+            libc::pthread_attr_destroy(attributes);
+            (outcome == 0).then(|| thread.assume_init())
         }
+    }
+
+    extern "C" fn run_apart(_: *mut core::ffi::c_void) -> *mut core::ffi::c_void {
+        // SAFETY: a string, to name this thread.
+        unsafe { libc::pthread_setname_np(libc::pthread_self(), c"filch barriers".as_ptr()) };
+        registers();
+        if THREAD.lock().unwrap_or_else(PoisonError::into_inner).take().is_some() {
+            // SAFETY: nobody joins this thread, which is no longer kept. Perhaps nobody ever would.
+            unsafe { libc::pthread_detach(libc::pthread_self()) };
+        }
+        null_mut()
     }
 
     pub(super) fn await_registration() {
         let kept = THREAD.try_lock().ok().and_then(|mut kept| kept.take());
-        match kept {
-            Some((process, thread)) if process == std::process::id() => _ = thread.join(),
-            // Another process's thread cannot be joined, nor detached.
-            of_parent => std::mem::forget(of_parent),
+        if let Some(Kept { process, thread }) = kept
+            && process == std::process::id()
+        {
+            // SAFETY: it was kept, and so is neither joined nor detached, and will not be.
+            unsafe { libc::pthread_join(thread, null_mut()) };
         }
     }
 
