@@ -129,7 +129,7 @@ fn explore(flags: &Flags, checks: &[Check]) -> Result {
     if is_for_people {
         let mut out = std::io::stdout().lock();
         let heads = ["of", "scenario", "memory", "S", "δ", "executions", "verdict", "time"];
-        writeln!(out, "{}", table::list(&heads, rows, colour()))?;
+        writeln!(out, "{}", table::list(&heads, &rows, colour()))?;
         let executions: u64 = results.iter().flatten().map(|result| result.executions).sum();
         let done = results.iter().flatten().count();
         #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
@@ -376,7 +376,7 @@ fn check_mutants(flags: &Flags) -> Result {
         let mut out = std::io::stdout().lock();
         let heads = ["known mistake", "client", "executions until it fails", "without the mistake", "how it fails"];
         let (all, killed) = (rows.len(), rows.len() - survivors);
-        writeln!(out, "{}", table::list(&heads, rows, colour()))?;
+        writeln!(out, "{}", table::list(&heads, &rows, colour()))?;
         writeln!(out, "\n{killed} of {all} found")?;
     }
     if interrupted() {

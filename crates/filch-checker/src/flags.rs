@@ -19,7 +19,11 @@ pub(crate) enum Verb {
     /// Hammers queues with an owner and thieves, or runs random programs: is every task taken once?
     Stress(Stress),
     /// Lists what `check` explores
-    Scenarios,
+    Scenarios {
+        /// Only of those with one of these words in their names
+        #[arg(value_name = "NAME")]
+        subjects: Vec<String>,
+    },
 }
 
 #[derive(Debug, Args)]

@@ -17,7 +17,7 @@ fn main() -> ExitCode {
         Verb::Check(flags) => check::check(&flags),
         Verb::Stress(Stress { what: Some(Stressed::Programs(flags)), .. }) => stress::programs(&flags),
         Verb::Stress(Stress { what: None, queues }) => stress::queues(&queues),
-        Verb::Scenarios => scenarios::list(),
+        Verb::Scenarios { subjects } => scenarios::list(&subjects),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -2,13 +2,15 @@
 
 use std::io::Write;
 
-use crate::error::Result;
+use crate::error::{Result, usage};
 use crate::table;
 use crate::terminal::colour;
 
-pub(crate) fn list() -> Result {
+pub(crate) fn list(subjects: &[String]) -> Result {
     let heads = ["of", "what its threads do", "on", "cost"];
-    writeln!(std::io::stdout(), "{}", table::list(&heads, scenarios(), colour()))?;
+    let mut rows = scenarios();
+    table::keep_named(&mut rows, subjects).map_err(usage)?;
+    writeln!(std::io::stdout(), "{}", table::list(&heads, &rows, colour()))?;
     Ok(())
 }
 

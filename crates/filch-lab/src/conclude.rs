@@ -112,7 +112,7 @@ pub(crate) fn conclude_probe(experiment: &Experiment, findings: Findings, flags:
         writeln!(out, "{}", paint(&experiment.question, STRONG, colour))?;
         for table in &findings.tables {
             let heads: Vec<&str> = table.heads.iter().map(String::as_str).collect();
-            writeln!(out, "\n{}\n{}", table.caption, list(&heads, table.rows.clone(), colour))?;
+            writeln!(out, "\n{}\n{}", table.caption, list(&heads, &table.rows, colour))?;
         }
         claims(&mut out, &findings.decided, colour)?;
         if !flags.no_report {

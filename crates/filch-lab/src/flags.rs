@@ -343,12 +343,16 @@ Examples:
   filch list             everything
   filch list workloads   programs, their parameters and sizes
   filch list queues      queues, their guarantees and papers
+  filch list pools pdq   those with `pdq` in their names
   filch list forms       the figure that each pool and queue follows, and its departures
   filch list peers       other schedulers, and how to get the missing ones")]
 pub(crate) struct List {
     /// List only these
     #[arg(value_enum)]
     pub(crate) what: Option<Listed>,
+    /// Of these, only those with one of these words in their names
+    #[arg(value_name = "NAME")]
+    pub(crate) names: Vec<String>,
 }
 
 #[derive(Debug, Args)]

@@ -200,7 +200,7 @@ pub(crate) fn calls(flags: &ProbeCalls) -> Result {
         let heads = ["call", "pause", "filch", "CPU", "filch, handed in", "CPU", "rayon", "CPU"];
         let mut out = std::io::stdout().lock();
         writeln!(out, "{callers} callers, {workers} workers; medians, and processor time per call")?;
-        writeln!(out, "{}", table::list(&heads, rows, colour()))?;
+        writeln!(out, "{}", table::list(&heads, &rows, colour()))?;
     }
     Ok(())
 }

@@ -240,7 +240,7 @@ pub(crate) fn fences(flags: &ProbeFences) -> Result {
     if flags.output.talks(lines.as_ref()) {
         let mut out = std::io::stdout().lock();
         writeln!(out, "medians of {rounds} rounds, and their 95 % intervals; ticks are the time-stamp counter's")?;
-        writeln!(out, "{}", table::list(&["operation", "time", "", "ticks", ""], rows, colour()))?;
+        writeln!(out, "{}", table::list(&["operation", "time", "", "ticks", ""], &rows, colour()))?;
         if !operations.iter().any(|operation| operation.name.starts_with("heavy")) {
             writeln!(out, "heavy barriers are not measurable here: the system has none")?;
         }

@@ -221,7 +221,7 @@ pub(crate) fn litmus_map(flags: &ProbeLitmus) -> Result {
             out,
             "S = {pending} ({origin}); {runs} runs of each pair; δ: runs with an error, from ⌈S / (L + 1)⌉ on behind the bar"
         )?;
-        writeln!(out, "{}", table::list(&["placement", "L", "⌈S / (L + 1)⌉", "δ: errors"], rows, colour()))?;
+        writeln!(out, "{}", table::list(&["placement", "L", "⌈S / (L + 1)⌉", "δ: errors"], &rows, colour()))?;
         writeln!(out, "errors where δ suffices and L ≥ 1: {wrong}; none proves nothing, one refutes S")?;
         writeln!(out, "most pending stores in a run with an error and L ≥ 1: {most}")?;
         let merge = if most_merged > most { "some merged" } else { "no merging was seen" };

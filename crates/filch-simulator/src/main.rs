@@ -147,7 +147,7 @@ fn simulate(flags: &Simulate) -> Result {
             "bound",
             "moved",
         ];
-        writeln!(out, "{}", table::list(&heads, rows, colour()))?;
+        writeln!(out, "{}", table::list(&heads, &rows, colour()))?;
     }
     Ok(())
 }

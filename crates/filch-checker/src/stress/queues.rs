@@ -76,14 +76,14 @@ pub(crate) fn queues(flags: &Flags) -> Result {
     progress.end();
     if !flags.quiet {
         let heads = ["queue", "rounds", "tasks", "stolen", "kept", "again", "operations/s"];
-        let rows = tallies.iter().map(Tally::row).collect();
+        let rows = tallies.iter().map(Tally::row).collect::<Vec<_>>();
         let (seconds, threads) = (duration(start.elapsed().as_secs_f64()), flags.threads);
         writeln!(
             std::io::stdout(),
             "{}\nNo task lost, none taken too often, every queue as good as new in {seconds}; {threads} threads, seeds \
              from {first}.\nkept: the queue was full, and the owner kept the task. again: taken once more, for tasks \
              that may be.",
-            table::list(&heads, rows, colour()),
+            table::list(&heads, &rows, colour()),
         )?;
     }
     Ok(())

@@ -6,7 +6,7 @@ use filch_catalogue::{Knob, Lists, PEERS, POOLS, PeerSpec, PoolSpec, QUEUES, Que
 
 use crate::adapters;
 use crate::columns::COLUMNS;
-use crate::error::Result;
+use crate::error::{Result, usage};
 use crate::experiment::Experiment;
 use crate::experiments::all;
 use crate::flags::{List as Flags, Listed, Size};
@@ -19,11 +19,12 @@ use filch_console::table;
 
 pub(crate) fn list(flags: &Flags) -> Result {
     if flags.what == Some(Listed::Scenarios) {
-        return hand_over(&Executable::Check, &["scenarios".into()]);
+        let words = ["scenarios"].into_iter().chain(flags.names.iter().map(String::as_str));
+        return hand_over(&Executable::Check, &words.map(Into::into).collect::<Vec<_>>());
     }
     let mut out = std::io::stdout().lock();
     if flags.what == Some(Listed::Forms) {
-        forms(&mut out)?;
+        forms(&mut out, &flags.names)?;
         return Ok(out.flush()?);
     }
     let every = [
@@ -37,7 +38,7 @@ pub(crate) fn list(flags: &Flags) -> Result {
         Listed::Columns,
     ];
     for (index, what) in every.iter().filter(|&&what| flags.what.is_none_or(|wanted| wanted == what)).enumerate() {
-        let (name, heads, rows): (_, &[&str], _) = match what {
+        let (name, heads, mut rows): (_, &[&str], _) = match what {
             Listed::Pools => (
                 "Pools",
                 &[
@@ -71,12 +72,13 @@ pub(crate) fn list(flags: &Flags) -> Result {
                 ("Waits", &["name", "how a worker waits for a stolen task"], waits())
             }
         };
+        table::keep_named(&mut rows, &flags.names).map_err(usage)?;
         if flags.what.is_none() {
             let gap = if index > 0 { "\n" } else { "" };
             writeln!(out, "{gap}{}", paint(name, HEADING, colour()))?;
         }
-        writeln!(out, "{}", table::list(heads, rows, colour()))?;
-        if *what == Listed::Pools {
+        writeln!(out, "{}", table::list(heads, &rows, colour()))?;
+        if *what == Listed::Pools && flags.names.is_empty() {
             writeln!(out, "{REQUESTS}")?;
         }
     }
@@ -104,19 +106,23 @@ const COMMON_DEPARTURES: &[&str] = &[
     "A fork or push that finds no room leaves its task to the caller.",
     "Workers without work sleep; the papers' spin (idle=spin).",
     "A thief that has lost a race tries again; Lace's and Wool's go elsewhere (loss=give-up).",
-    "A worker that waits for a stolen task looks elsewhere after eight failed leaps; Lace's after one (leaps=1), Wool's after a number \
+    "A worker that waits for a stolen task looks elsewhere after 32 failed leaps; Lace's after one (leaps=1), Wool's after a number \
      that adapts (leaps=adaptive).",
 ];
 
 /// Writes what each pool and queue follows and where it departs from that.
-fn forms(out: &mut impl Write) -> std::io::Result<()> {
+fn forms(out: &mut impl Write, names: &[String]) -> Result {
     // Where there is no terminal, as for readers of text.
     let width = width().unwrap_or(100);
-    let common = ("all", "", "", COMMON_DEPARTURES);
-    let pools = POOLS.iter().map(|pool| (pool.name, pool.paper, pool.follows, &pool.departures[..]));
     let others = QUEUES.iter().filter(|queue| POOLS.iter().all(|pool| pool.name != queue.name));
-    let others = others.map(|queue| (queue.name, queue.paper, queue.follows, &queue.departures[..]));
-    for (nth, (name, paper, follows, departures)) in std::iter::once(common).chain(pools).chain(others).enumerate() {
+    let all = POOLS.iter().map(|pool| (pool.name, pool.paper, pool.follows, &pool.departures[..]));
+    let all = all.chain(others.map(|queue| (queue.name, queue.paper, queue.follows, &queue.departures[..])));
+    let mut rows = vec![row(["all"])];
+    rows.extend(all.clone().map(|(name, ..)| row([name])));
+    table::keep_named(&mut rows, names).map_err(usage)?;
+    let all = std::iter::once(("all", "", "", COMMON_DEPARTURES)).chain(all);
+    let all = all.filter(|(name, ..)| rows.iter().any(|row| row[0] == *name));
+    for (nth, (name, paper, follows, departures)) in all.enumerate() {
         let points = if departures.is_empty() && !follows.is_empty() { &["nowhere: as printed"] } else { departures };
         let points = points.iter().enumerate().map(|(nth, point)| [if nth == 0 { "departs" } else { "" }, point]);
         let rows = [["paper", paper], ["follows", follows]].into_iter().filter(|[_, text]| !text.is_empty());

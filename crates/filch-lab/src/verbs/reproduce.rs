@@ -192,7 +192,7 @@ fn forecast(flags: &Flags, experiments: &[Experiment], size: Size) -> Result {
         });
     }
     let mut out = std::io::stdout().lock();
-    writeln!(out, "{}", list(&["experiment", "runs a round", "about", "memory"], rows, colour()))?;
+    writeln!(out, "{}", list(&["experiment", "runs a round", "about", "memory"], &rows, colour()))?;
     let available = filch_protocol::memory_available()
         .map_or_else(String::new, |bytes| format!("; {} of memory are available", Memory(bytes)));
     let more = match more {

@@ -170,6 +170,11 @@ fn lists_name_everything() {
     for word in ["forks", "cutoff", "padws-fig1", "placement", "What does a fork cost"] {
         assert!(experiments.contains(word), "{word} in {experiments}");
     }
+    for what in [&["pools"][..], &["forms"], &["scenarios"]] {
+        let some = stdout(&well(&[&["list"], what, &["pdq-s", "wsq"]].concat()));
+        assert!(some.contains("pdq-s") && some.contains("wsq") && !some.contains("lace"), "{some}");
+        refuses(&[&["list"], what, &["pdq-s", "nothing-so"]].concat(), &["`nothing-so`"]);
+    }
     let columns = stdout(&well(&["list", "columns"]));
     for word in ["relative-speedup", "T1/TP", "seconds", "nine tenths"] {
         assert!(columns.contains(word), "{word} in {columns}");

@@ -218,7 +218,7 @@ pub(crate) fn hunger(flags: &ProbeHunger) -> Result {
             out,
             "{programs} random programs of {leaves} leaves, {workers} workers: medians, and the maximum over the programs"
         )?;
-        writeln!(out, "{}", table::list(&heads, rows.collect(), colour()))?;
+        writeln!(out, "{}", table::list(&heads, &rows.collect::<Vec<_>>(), colour()))?;
     }
     Ok(())
 }

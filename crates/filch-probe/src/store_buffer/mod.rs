@@ -204,7 +204,7 @@ pub(crate) fn store_buffer(flags: &ProbeStoreBuffer) -> Result {
         let rows =
             settings.iter().zip(&verdicts).zip(&curves).map(|((setting, verdict), curve)| row(setting, verdict, curve));
         let heads = ["stores to", "on", "beside", "capacity", "rounds", "flat", "per store beyond"];
-        writeln!(out, "{}", table::list(&heads, rows.collect(), colour()))?;
+        writeln!(out, "{}", table::list(&heads, &rows.collect::<Vec<_>>(), colour()))?;
         for (setting, verdict) in settings.iter().zip(&verdicts) {
             if let Err(why) = verdict {
                 writeln!(out, "not measurable: {} on processor {}: {why}", setting.to.name(), setting.processor)?;
