@@ -110,6 +110,145 @@ VOID_TASK_5(quarters, int32_t *, a, int32_t *, b, int32_t *, c, int, n, int, str
     for (int i = 0; i < 3; i++) SYNC(quarters);
 }
 
+struct product {
+    const float *a, *b;
+    float *c;
+    uint32_t m, n, p, stride, add;
+};
+
+/* Inline, so that the width is a constant. */
+static inline __attribute__((always_inline)) void multiply_group(const struct product *of, size_t i, size_t j, size_t width) {
+    float sums[16] = {0}, *out = of->c + i * of->stride + j;
+    if (of->add) memcpy(sums, out, width * sizeof *sums);
+    for (size_t k = 0; k < of->n; k++) {
+        float factor = of->a[i * of->stride + k];
+        const float *row = of->b + k * of->stride + j;
+        for (size_t l = 0; l < width; l++) sums[l] += factor * row[l];
+    }
+    memcpy(out, sums, width * sizeof *sums);
+}
+
+VOID_TASK_1(multiply, const struct product *, of)
+{
+    uint32_t m = of->m, n = of->n, p = of->p;
+    if (m + n + p <= 64) {
+        for (size_t i = 0; i < m; i++) {
+            size_t j = 0;
+            for (; j + 16 <= p; j += 16) multiply_group(of, i, j, 16);
+            for (; j < p; j++) multiply_group(of, i, j, 1);
+        }
+        return;
+    }
+    struct product first = *of, second = *of;
+    if (m >= n && m >= p) {
+        first.m = m / 2;
+        second.m = m - m / 2;
+        second.a += (size_t)(m / 2) * of->stride;
+        second.c += (size_t)(m / 2) * of->stride;
+    } else if (n >= m && n >= p) {
+        first.n = n / 2;
+        second.n = n - n / 2;
+        second.a += n / 2;
+        second.b += (size_t)(n / 2) * of->stride;
+        second.add = 1;
+        CALL(multiply, &first);
+        CALL(multiply, &second);
+        return;
+    } else {
+        first.p = p / 2;
+        second.p = p - p / 2;
+        second.b += p / 2;
+        second.c += p / 2;
+    }
+    SPAWN(multiply, &first);
+    CALL(multiply, &second);
+    SYNC(multiply);
+}
+
+static void merge_leaf(const uint32_t *a, const uint32_t *a_end, const uint32_t *b, const uint32_t *b_end, uint32_t *merged) {
+    while (a != a_end && b != b_end) {
+        int from_b = *b < *a;
+        *merged++ = from_b ? *b : *a;
+        a += !from_b;
+        b += from_b;
+    }
+    memcpy(merged, a, (size_t)(a_end - a) * sizeof *a);
+    memcpy(merged + (a_end - a), b, (size_t)(b_end - b) * sizeof *b);
+}
+
+/* The number of keys below this one. */
+static size_t below(uint32_t key, const uint32_t *keys, size_t len) {
+    size_t low = 0;
+    while (low < len) {
+        size_t middle = low + (len - low) / 2;
+        if (keys[middle] < key) low = middle + 1;
+        else len = middle;
+    }
+    return low;
+}
+
+VOID_TASK_6(merge, const uint32_t *, a, size_t, a_len, const uint32_t *, b, size_t, b_len, uint32_t *, merged, size_t, cutoff)
+{
+    if (a_len + b_len <= cutoff) {
+        merge_leaf(a, a + a_len, b, b + b_len, merged);
+        return;
+    }
+    if (a_len < b_len) {
+        const uint32_t *other = a;
+        size_t other_len = a_len;
+        a = b, a_len = b_len;
+        b = other, b_len = other_len;
+    }
+    size_t middle = a_len / 2, low = below(a[middle], b, b_len);
+    merged[middle + low] = a[middle];
+    SPAWN(merge, a, middle, b, low, merged, cutoff);
+    CALL(merge, a + middle + 1, a_len - middle - 1, b + low, b_len - low, merged + middle + low + 1, cutoff);
+    SYNC(merge);
+}
+
+/* Quicksort around the median of three keys, and insertion of few. C's qsort calls a function for each comparison. */
+static void sort_leaf(uint32_t *keys, size_t len) {
+    while (len > 24) {
+        uint32_t first = keys[0], second = keys[len / 2], third = keys[len - 1];
+        uint32_t least = first < second ? first : second, most = first < second ? second : first;
+        uint32_t pivot = third < least ? least : third < most ? third : most;
+        size_t i = 0, j = len - 1;
+        while (keys[i] < pivot) i++;
+        while (keys[j] > pivot) j--;
+        while (i < j) {
+            uint32_t key = keys[i];
+            keys[i] = keys[j];
+            keys[j] = key;
+            while (keys[++i] < pivot) {}
+            while (keys[--j] > pivot) {}
+        }
+        sort_leaf(keys, j + 1);
+        keys += j + 1;
+        len -= j + 1;
+    }
+    for (size_t end = 1; end < len; end++) {
+        uint32_t key = keys[end];
+        size_t place = end;
+        for (; place > 0 && keys[place - 1] > key; place--) keys[place] = keys[place - 1];
+        keys[place] = key;
+    }
+}
+
+/* Sorts into `keys`, or into `scratch` if `half` is set. */
+VOID_TASK_5(sort, uint32_t *, keys, uint32_t *, scratch, size_t, len, size_t, cutoff, int, half)
+{
+    if (!half && len <= cutoff) {
+        sort_leaf(keys, len);
+        return;
+    }
+    size_t middle = len / 2;
+    SPAWN(sort, keys, scratch, middle, cutoff, !half);
+    CALL(sort, keys + middle, scratch + middle, len - middle, cutoff, !half);
+    SYNC(sort);
+    uint32_t *from = half ? keys : scratch, *to = half ? scratch : keys;
+    CALL(merge, from, middle, from + middle, len - middle, to, cutoff);
+}
+
 static const char *version(void) { return FILCH_SOURCE_VERSION; }
 
 static const char *start(size_t workers, size_t stack_bytes) {
@@ -129,6 +268,15 @@ static void run_uts(const struct tree *tree, const struct node *root, struct cou
 
 static void run_quarters(int32_t *a, int32_t *b, int32_t *c, int n) { RUN(quarters, a, b, c, n, n); }
 
+static void run_matmul(const float *a, const float *b, float *c, uint32_t n) {
+    struct product whole = {a, b, c, n, n, n, n, 0};
+    RUN(multiply, &whole);
+}
+
+static void run_cilksort(uint32_t *keys, uint32_t *scratch, size_t len, size_t cutoff) {
+    RUN(sort, keys, scratch, len, cutoff, 0);
+}
+
 const struct scheduler filch_scheduler = {
     .name = "lace",
     .version = version,
@@ -140,4 +288,6 @@ const struct scheduler filch_scheduler = {
     .queens = run_nqueens,
     .uts = run_uts,
     .quarters = run_quarters,
+    .matmul = run_matmul,
+    .cilksort = run_cilksort,
 };

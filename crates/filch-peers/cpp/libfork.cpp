@@ -103,6 +103,47 @@ constexpr auto quarters = [](auto quarters, int32_t *a, int32_t *b, int32_t *c, 
     co_await lf::join;
 };
 
+constexpr auto multiply = [](auto multiply, programs::Product product) -> lf::task<void> {
+    if (product.is_leaf()) {
+        product.compute();
+        co_return;
+    }
+    programs::Halves both = programs::halves(product);
+    if (both.in_turn) {
+        co_await lf::just[multiply](both.first);
+        co_await lf::just[multiply](both.second);
+        co_return;
+    }
+    co_await lf::fork[multiply](both.first);
+    co_await lf::call[multiply](both.second);
+    co_await lf::join;
+};
+
+constexpr auto merge = [](auto merge, programs::Runs runs, size_t cutoff) -> lf::task<void> {
+    if (runs.len() <= cutoff) {
+        runs.merge();
+        co_return;
+    }
+    auto parts = programs::split(runs);
+    co_await lf::fork[merge](parts.first, cutoff);
+    co_await lf::call[merge](parts.second, cutoff);
+    co_await lf::join;
+};
+
+constexpr auto sort = [](auto sort, uint32_t *keys, uint32_t *scratch, size_t len, size_t cutoff,
+                         bool half) -> lf::task<void> {
+    if (!half && len <= cutoff) {
+        std::sort(keys, keys + len);
+        co_return;
+    }
+    size_t middle = len / 2;
+    co_await lf::fork[sort](keys, scratch, middle, cutoff, !half);
+    co_await lf::call[sort](keys + middle, scratch + middle, len - middle, cutoff, !half);
+    co_await lf::join;
+    uint32_t *from = half ? keys : scratch, *to = half ? scratch : keys;
+    co_await lf::just[merge](programs::Runs{from, middle, from + middle, len - middle, to}, cutoff);
+};
+
 const char *version() {
     static const std::string text = std::to_string(LF_VERSION_MAJOR) + "." + std::to_string(LF_VERSION_MINOR) + "."
                                     + std::to_string(LF_VERSION_PATCH);
@@ -137,7 +178,15 @@ void run_uts(const tree *tree, const node *root, count *count) { *count = lf::sy
 
 void run_quarters(int32_t *a, int32_t *b, int32_t *c, int n) { lf::sync_wait(*pool, quarters, a, b, c, n, n); }
 
+void run_matmul(const float *a, const float *b, float *c, uint32_t n) {
+    lf::sync_wait(*pool, multiply, programs::Product{a, b, c, n, n, n, n, false});
+}
+
+void run_cilksort(uint32_t *keys, uint32_t *scratch, size_t len, size_t cutoff) {
+    lf::sync_wait(*pool, sort, keys, scratch, len, cutoff, false);
+}
+
 }  // namespace
 
-const scheduler filch_scheduler = {"libfork",  version, start,        stop,    run_fib, run_skynet, run_nqueens,
-                                   run_queens, run_uts, run_quarters, nullptr, nullptr};
+const scheduler filch_scheduler = {"libfork",  version, start,        stop,       run_fib,     run_skynet, run_nqueens,
+                                   run_queens, run_uts, run_quarters, run_matmul, run_cilksort};

@@ -212,6 +212,9 @@ struct Product {
         std::memcpy(out, sums, sizeof sums);
     }
 
+    static constexpr uint32_t leaf = 64;
+    bool is_leaf() const { return m + n + p <= leaf; }
+
     void compute() const {
         constexpr size_t width = 16;
         for (size_t i = 0; i < m; i++) {
@@ -222,57 +225,92 @@ struct Product {
     }
 };
 
-template <class S>
-void multiply(Product product) {
-    constexpr uint32_t leaf = 64;
+/// Two halves of a product. Both terms of a sum go to the same place, so one follows the other.
+struct Halves {
+    Product first, second;
+    bool in_turn;
+};
+
+inline Halves halves(const Product &product) {
     uint32_t m = product.m, n = product.n, p = product.p;
-    if (m + n + p <= leaf) return product.compute();
     Product first = product, second = product;
     if (m >= n && m >= p) {
         first.m = m / 2;
         second.m = m - m / 2;
         second.a += size_t(m / 2) * product.stride;
         second.c += size_t(m / 2) * product.stride;
-    } else if (n >= m && n >= p) {
+        return {first, second, false};
+    }
+    if (n >= m && n >= p) {
         first.n = n / 2;
         second.n = n - n / 2;
         second.a += n / 2;
         second.b += size_t(n / 2) * product.stride;
         second.add = true;
-        multiply<S>(first);
-        return multiply<S>(second);
-    } else {
-        first.p = p / 2;
-        second.p = p - p / 2;
-        second.b += p / 2;
-        second.c += p / 2;
+        return {first, second, true};
     }
-    S::both([first] { multiply<S>(first); }, [second] { multiply<S>(second); });
+    first.p = p / 2;
+    second.p = p - p / 2;
+    second.b += p / 2;
+    second.c += p / 2;
+    return {first, second, false};
 }
 
 template <class S>
-void merge(const uint32_t *a, size_t a_len, const uint32_t *b, size_t b_len, uint32_t *merged, size_t cutoff) {
-    if (a_len + b_len <= cutoff) {
-        const uint32_t *a_end = a + a_len, *b_end = b + b_len;
-        while (a != a_end && b != b_end) {
-            bool from_b = *b < *a;
-            *merged++ = from_b ? *b : *a;
-            a += !from_b;
-            b += from_b;
+void multiply(Product product) {
+    if (product.is_leaf()) return product.compute();
+    Halves both = halves(product);
+    if (both.in_turn) {
+        multiply<S>(both.first);
+        return multiply<S>(both.second);
+    }
+    S::both([first = both.first] { multiply<S>(first); }, [second = both.second] { multiply<S>(second); });
+}
+
+/// Two sorted runs, and where to merge them.
+struct Runs {
+    const uint32_t *a;
+    size_t a_len;
+    const uint32_t *b;
+    size_t b_len;
+    uint32_t *merged;
+
+    size_t len() const { return a_len + b_len; }
+
+    void merge() const {
+        const uint32_t *from_a = a, *from_b = b, *a_end = a + a_len, *b_end = b + b_len;
+        uint32_t *to = merged;
+        while (from_a != a_end && from_b != b_end) {
+            bool takes_b = *from_b < *from_a;
+            *to++ = takes_b ? *from_b : *from_a;
+            from_a += !takes_b;
+            from_b += takes_b;
         }
-        std::copy(b, b_end, std::copy(a, a_end, merged));
-        return;
+        std::copy(from_b, b_end, std::copy(from_a, a_end, to));
     }
-    if (a_len < b_len) {
-        std::swap(a, b);
-        std::swap(a_len, b_len);
+};
+
+/// Puts the median of the longer run where it belongs, and returns what is below and above it.
+inline std::pair<Runs, Runs> split(Runs runs) {
+    if (runs.a_len < runs.b_len) {
+        std::swap(runs.a, runs.b);
+        std::swap(runs.a_len, runs.b_len);
     }
+    auto [a, a_len, b, b_len, merged] = runs;
     size_t middle = a_len / 2;
     uint32_t median = a[middle];
     size_t low = size_t(std::lower_bound(b, b + b_len, median) - b);
     merged[middle + low] = median;
-    S::both([=] { merge<S>(a, middle, b, low, merged, cutoff); },
-            [=] { merge<S>(a + middle + 1, a_len - middle - 1, b + low, b_len - low, merged + middle + low + 1, cutoff); });
+    return {{a, middle, b, low, merged},
+            {a + middle + 1, a_len - middle - 1, b + low, b_len - low, merged + middle + low + 1}};
+}
+
+template <class S>
+void merge(Runs runs, size_t cutoff) {
+    if (runs.len() <= cutoff) return runs.merge();
+    auto parts = split(runs);
+    S::both([below = parts.first, cutoff] { merge<S>(below, cutoff); },
+            [above = parts.second, cutoff] { merge<S>(above, cutoff); });
 }
 
 /// Sorts into `keys`, or into `scratch` if `half` is set.
@@ -283,7 +321,7 @@ void sort(uint32_t *keys, uint32_t *scratch, size_t len, size_t cutoff, bool hal
     S::both([=] { sort<S>(keys, scratch, middle, cutoff, !half); },
             [=] { sort<S>(keys + middle, scratch + middle, len - middle, cutoff, !half); });
     uint32_t *from = half ? keys : scratch, *to = half ? scratch : keys;
-    merge<S>(from, middle, from + middle, len - middle, to, cutoff);
+    merge<S>({from, middle, from + middle, len - middle, to}, cutoff);
 }
 
 // As functions of the scheduler's table.

@@ -104,6 +104,41 @@ tmc::task<void> quarters(int32_t *a, int32_t *b, int32_t *c, int n, int stride) 
                               quarters(a + down + h, b + down + h, c + down + h, h, stride));
 }
 
+tmc::task<void> multiply(programs::Product product) {
+    if (product.is_leaf()) {
+        product.compute();
+        co_return;
+    }
+    programs::Halves both = programs::halves(product);
+    if (both.in_turn) {
+        co_await multiply(both.first);
+        co_await multiply(both.second);
+        co_return;
+    }
+    co_await tmc::spawn_tuple(multiply(both.first), multiply(both.second));
+}
+
+tmc::task<void> merge(programs::Runs runs, size_t cutoff) {
+    if (runs.len() <= cutoff) {
+        runs.merge();
+        co_return;
+    }
+    auto parts = programs::split(runs);
+    co_await tmc::spawn_tuple(merge(parts.first, cutoff), merge(parts.second, cutoff));
+}
+
+tmc::task<void> sort(uint32_t *keys, uint32_t *scratch, size_t len, size_t cutoff, bool half) {
+    if (!half && len <= cutoff) {
+        std::sort(keys, keys + len);
+        co_return;
+    }
+    size_t middle = len / 2;
+    co_await tmc::spawn_tuple(sort(keys, scratch, middle, cutoff, !half),
+                              sort(keys + middle, scratch + middle, len - middle, cutoff, !half));
+    uint32_t *from = half ? keys : scratch, *to = half ? scratch : keys;
+    co_await merge({from, middle, from + middle, len - middle, to}, cutoff);
+}
+
 template <class T>
 auto run(tmc::task<T> task) {
     return tmc::post_waitable(tmc::cpu_executor(), std::move(task)).get();
@@ -146,7 +181,15 @@ void run_uts(const tree *tree, const node *root, count *count) { *count = run(se
 
 void run_quarters(int32_t *a, int32_t *b, int32_t *c, int n) { run(quarters(a, b, c, n, n)); }
 
+void run_matmul(const float *a, const float *b, float *c, uint32_t n) {
+    run(multiply(programs::Product{a, b, c, n, n, n, n, false}));
+}
+
+void run_cilksort(uint32_t *keys, uint32_t *scratch, size_t len, size_t cutoff) {
+    run(sort(keys, scratch, len, cutoff, false));
+}
+
 }  // namespace
 
-const scheduler filch_scheduler = {"toomanycooks", version, start,        stop,    run_fib, run_skynet, run_nqueens,
-                                   run_queens,     run_uts, run_quarters, nullptr, nullptr};
+const scheduler filch_scheduler = {"toomanycooks", version, start,        stop,       run_fib,     run_skynet, run_nqueens,
+                                   run_queens,     run_uts, run_quarters, run_matmul, run_cilksort};
