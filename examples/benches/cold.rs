@@ -118,8 +118,8 @@ fn measure() -> error::Result {
     let row = |((name, _), sample): (&(&str, Way), &Vec<_>)| {
         [(*name).to_owned()].into_iter().chain((0..3).map(|column| median(sample, column))).collect()
     };
-    let rows = WAYS.iter().zip(&samples).map(row).collect();
-    println!("{}", table::list(&["to begin", "first, µs", "stop, µs", "memory, KiB"], rows, false));
+    let rows: Vec<_> = WAYS.iter().zip(&samples).map(row).collect();
+    println!("{}", table::list(&["to begin", "first, µs", "stop, µs", "memory, KiB"], &rows, false));
     Ok(())
 }
 

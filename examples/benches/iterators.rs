@@ -314,7 +314,7 @@ fn measure() -> error::Result {
     collecting(&mut plan, &v)?;
     sorting(&mut plan, &v)?;
     let heads = ["program", "workers", "filch/rayon, closures", "filch/rayon, handles", "rayon, µs"];
-    println!("{}", table::list(&heads, plan.rows, false));
+    println!("{}", table::list(&heads, &plan.rows, false));
     Ok(())
 }
 
