@@ -9,7 +9,7 @@ use crate::terminal::colour;
 pub(crate) fn list(subjects: &[String]) -> Result {
     let heads = ["of", "what its threads do", "on", "cost"];
     let mut rows = scenarios();
-    table::keep_named(&mut rows, subjects).map_err(usage)?;
+    table::keep_named(&mut rows, |row| &row[0], subjects).map_err(usage)?;
     writeln!(std::io::stdout(), "{}", table::list(&heads, &rows, colour()))?;
     Ok(())
 }

@@ -79,25 +79,26 @@ pub fn labelled(rows: &[[&str; 2]], width: usize) -> String {
     wrap(&mut table, width)
 }
 
-/// Keeps the rows whose names have one of these words in them, if there are any.
+/// Keeps what has one of these words in its name, if there are any words.
 ///
 /// ```
-/// let all = ["pdq-r", "pdq-s", "wsq"].map(|name| vec![name.to_owned()]);
-/// let mut rows = all.to_vec();
-/// filch_console::table::keep_named(&mut rows, &["pdq".to_owned()])?;
-/// assert_eq!(rows, all[..2]);
-/// let none = filch_console::table::keep_named(&mut rows, &["wool".to_owned()]);
+/// use filch_console::table::keep_named;
+///
+/// let mut listed = vec!["pdq-r", "pdq-s", "wsq"];
+/// keep_named(&mut listed, |name| name, &["pdq".to_owned()])?;
+/// assert_eq!(listed, ["pdq-r", "pdq-s"]);
+/// let none = keep_named(&mut listed, |name| name, &["wool".to_owned()]);
 /// assert_eq!(none, Err("nothing listed here has `wool` in its name".to_owned()));
 /// # Ok::<(), String>(())
 /// ```
 ///
 /// # Errors
-/// A sentence, if no name has one of the words in it.
-pub fn keep_named(rows: &mut Vec<Vec<String>>, words: &[String]) -> Result<(), String> {
-    if let Some(word) = words.iter().find(|&word| !rows.iter().any(|row| row[0].contains(word))) {
+/// A sentence, if one of the words is in no name.
+pub fn keep_named<T>(listed: &mut Vec<T>, name: impl Fn(&T) -> &str, words: &[String]) -> Result<(), String> {
+    if let Some(word) = words.iter().find(|&word| !listed.iter().any(|each| name(each).contains(word))) {
         return Err(format!("nothing listed here has `{word}` in its name"));
     }
-    rows.retain(|row| words.is_empty() || words.iter().any(|word| row[0].contains(word)));
+    listed.retain(|each| words.is_empty() || words.iter().any(|word| name(each).contains(word)));
     Ok(())
 }
 

@@ -294,14 +294,15 @@ mod membarrier {
         if !begins {
             return false;
         }
-        // Held until the thread is kept.
-        let kept = THREAD.try_lock().ok();
-        let has_begun = kept.and_then(|mut kept| {
-            *kept = Some(Kept { process: this, thread: start()? });
-            Some(())
-        });
-        // Else this one waits.
-        has_begun.is_none() && registers()
+        // The lock is held until the thread is kept.
+        if let Ok(mut kept) = THREAD.try_lock()
+            && let Some(thread) = start()
+        {
+            *kept = Some(Kept { process: this, thread });
+            return false;
+        }
+        // Then this one waits.
+        registers()
     }
 
     /// Starts the thread. The standard library's threads may begin with a lock that nobody releases in the child of a `fork`.
@@ -309,7 +310,8 @@ mod membarrier {
         const STACK: usize = 64 << 10;
         let (mut attributes, mut thread) = (MaybeUninit::uninit(), MaybeUninit::uninit());
         let attributes = attributes.as_mut_ptr();
-        // SAFETY: the attributes are initialized first, and destroyed once; the thread is written if it has started.
+        // SAFETY: the attributes are initialized first, and destroyed once; `run_apart` uses no argument; the thread's name is written if
+        // it has started.
         unsafe {
             if libc::pthread_attr_init(attributes) != 0 {
                 return None;

@@ -174,7 +174,8 @@ pub(crate) fn page(measured: &[Measured]) -> String {
             let _ = write!(
                 text,
                 "Programs of the papers behind filch, by `{}`. Their leaves are each language's: trees are hashed by the processor's SHA \
-                 instructions in Rust and by plain code in C and C++, and short runs are sorted by the standard library of Rust or C++, or by a quicksort in C.\n\n",
+                 instructions in Rust and by plain code in C and C++, and short runs are sorted by the standard library of Rust \
+                 or C++, or by a quicksort in C.\n\n",
                 papers.command
             );
             times(&mut text, &papers.programs);

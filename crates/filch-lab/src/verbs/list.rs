@@ -72,7 +72,7 @@ pub(crate) fn list(flags: &Flags) -> Result {
                 ("Waits", &["name", "how a worker waits for a stolen task"], waits())
             }
         };
-        table::keep_named(&mut rows, &flags.names).map_err(usage)?;
+        table::keep_named(&mut rows, |row| &row[0], &flags.names).map_err(usage)?;
         if flags.what.is_none() {
             let gap = if index > 0 { "\n" } else { "" };
             writeln!(out, "{gap}{}", paint(name, HEADING, colour()))?;
@@ -114,15 +114,13 @@ const COMMON_DEPARTURES: &[&str] = &[
 fn forms(out: &mut impl Write, names: &[String]) -> Result {
     // Where there is no terminal, as for readers of text.
     let width = width().unwrap_or(100);
+    let common = ("all", "", "", COMMON_DEPARTURES);
+    let pools = POOLS.iter().map(|pool| (pool.name, pool.paper, pool.follows, &pool.departures[..]));
     let others = QUEUES.iter().filter(|queue| POOLS.iter().all(|pool| pool.name != queue.name));
-    let all = POOLS.iter().map(|pool| (pool.name, pool.paper, pool.follows, &pool.departures[..]));
-    let all = all.chain(others.map(|queue| (queue.name, queue.paper, queue.follows, &queue.departures[..])));
-    let mut rows = vec![row(["all"])];
-    rows.extend(all.clone().map(|(name, ..)| row([name])));
-    table::keep_named(&mut rows, names).map_err(usage)?;
-    let all = std::iter::once(("all", "", "", COMMON_DEPARTURES)).chain(all);
-    let all = all.filter(|(name, ..)| rows.iter().any(|row| row[0] == *name));
-    for (nth, (name, paper, follows, departures)) in all.enumerate() {
+    let others = others.map(|queue| (queue.name, queue.paper, queue.follows, &queue.departures[..]));
+    let mut forms: Vec<_> = std::iter::once(common).chain(pools).chain(others).collect();
+    table::keep_named(&mut forms, |form| form.0, names).map_err(usage)?;
+    for (nth, (name, paper, follows, departures)) in forms.into_iter().enumerate() {
         let points = if departures.is_empty() && !follows.is_empty() { &["nowhere: as printed"] } else { departures };
         let points = points.iter().enumerate().map(|(nth, point)| [if nth == 0 { "departs" } else { "" }, point]);
         let rows = [["paper", paper], ["follows", follows]].into_iter().filter(|[_, text]| !text.is_empty());
