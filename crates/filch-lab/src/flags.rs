@@ -53,7 +53,7 @@ pub(crate) enum Verb {
     /// Measures the cost of an idle pool, of waking it and of calls into it, and how work spreads
     #[command(disable_help_flag = true)]
     Probe(Passed),
-    /// Simulates work stealing with private deques on machines of any size: mean time and the bound on it
+    /// Simulates work stealing on machines of any size: private deques, beside the bound on their time, or leapfrogging on task stacks
     #[command(disable_help_flag = true)]
     Simulate(Passed),
 }

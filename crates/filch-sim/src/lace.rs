@@ -7,6 +7,10 @@
 //!
 //! Invariant: the tasks of a stack before `tail` are stolen, the others are not.
 
+use std::collections::VecDeque;
+
+use crate::Shape;
+
 /// A tree of tasks.
 ///
 /// ```
@@ -46,6 +50,44 @@ impl Tree {
         Self { first }
     }
 
+    /// The calls of the Fibonacci function. The larger call is the older task.
+    pub fn fib(n: u32) -> Self {
+        let (mut first, mut next) = (Vec::new(), 1);
+        let mut open = VecDeque::from([n]);
+        while let Some(n) = open.pop_front() {
+            first.push(next);
+            if n >= 2 {
+                open.extend([n - 1, n - 2]);
+                next += 2;
+            }
+        }
+        first.push(next);
+        Self { first }
+    }
+
+    /// The tree of tasks of this family of computations, if each of its nodes is a task.
+    ///
+    /// ```
+    /// use filch_sim::lace::Tree;
+    ///
+    /// let tree = |text: &str| text.parse().ok().and_then(Tree::of);
+    /// assert_eq!(tree("fib:n=10").map(|tree| tree.nodes()), Some(177));
+    /// assert!(tree("comb:teeth=64,grain=500").is_none());
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// As [`Tree::binomial`].
+    pub fn of(shape: Shape) -> Option<Self> {
+        match shape {
+            Shape::Fib { n } => Some(Self::fib(n)),
+            Shape::Uts { root, children, per_million, seed } => {
+                Some(Self::binomial(root, children, per_million, seed.into()))
+            }
+            Shape::Balanced { .. } | Shape::Comb { .. } => None,
+        }
+    }
+
     /// The number of nodes: the steps of one worker.
     pub fn nodes(&self) -> u64 {
         self.first.len() as u64 - 1
@@ -65,6 +107,20 @@ pub enum Waiting {
     Transitive,
     /// The thief, or if it has nothing, a random worker (section 4.3).
     Random,
+}
+
+impl Waiting {
+    /// All of them.
+    pub const EVERY: [Self; 3] = [Self::Leapfrog, Self::Transitive, Self::Random];
+
+    /// The name, as pools have it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Leapfrog => "leapfrog",
+            Self::Transitive => "transitive",
+            Self::Random => "leapfrog-random",
+        }
+    }
 }
 
 /// The workers, and how they steal.
@@ -284,7 +340,7 @@ impl Run<'_> {
 mod tests {
     use super::*;
 
-    const WAITS: [Waiting; 3] = [Waiting::Leapfrog, Waiting::Transitive, Waiting::Random];
+    const WAITS: [Waiting; 3] = Waiting::EVERY;
 
     /// A tree of 387 871 nodes with the shape of T3L.
     fn t3() -> Tree {
@@ -316,6 +372,19 @@ mod tests {
         };
         assert_eq!((steps(1, 1), steps(2, 1), steps(3, 1)), ([2; 3], [3; 3], [3; 3]));
         assert_eq!((steps(2, 4), steps(5, 4)), ([6; 3], [6; 3]), "a theft of four steps");
+    }
+
+    /// fib(5) has fifteen calls; whoever runs the root runs fib(3) itself, the newer task, while a thief has fib(4).
+    #[test]
+    fn thieves_get_the_larger_call() {
+        let tree = Tree::fib(5);
+        assert_eq!(tree.nodes(), 15);
+        let calls = |node| tree.children(node).len();
+        assert_eq!(tree.children(0), 1..3);
+        assert_eq!((calls(1), calls(2), calls(14)), (2, 2, 0));
+        // The thief has fib(4), nine calls, in the second step. Its owner, done with fib(3), leaps for parts of it.
+        let run = visit(&tree, Crew { workers: 2, steal: 1, waiting: Waiting::Leapfrog }, 1);
+        assert!((8..=12).contains(&run.steps) && run.steals == 1 && run.leaps > 0, "{run:?}");
     }
 
     #[test]

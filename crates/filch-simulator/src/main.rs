@@ -1,6 +1,8 @@
-//! `filch-simulate`, which `filch simulate` starts: mean times of private deques on simulated machines, beside the bound on them.
+//! `filch-simulate`, which `filch simulate` starts: mean times of private deques on simulated machines, beside the bound on them; and
+//! speed-ups of task stacks.
 
 mod flags;
+mod stacks;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -20,7 +22,8 @@ use crate::flags::{Flags, Simulate, Verb};
 
 fn main() -> ExitCode {
     let Verb::Simulate(flags) = Flags::parse().verb;
-    match simulate(&flags) {
+    let simulates = if flags.wait.is_empty() { simulate } else { stacks::simulate };
+    match simulates(&flags) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => error.report(),
     }
@@ -108,10 +111,11 @@ fn simulate(flags: &Simulate) -> Result {
     let mut lines = flags.output.json.as_deref().map(Lines::create).transpose()?;
     watch()?;
     let protocols = if flags.protocol.is_empty() { &Protocol::EVERY[..] } else { &flags.protocol };
-    let planned = flags.graphs.len() * protocols.len() * flags.workers.len() * flags.delta.len();
+    let graphs = flags.shapes();
+    let planned = graphs.len() * protocols.len() * flags.workers.len() * flags.delta.len();
     let progress = Progress::new(!flags.output.quiet);
     let mut rows = Vec::new();
-    for &graph in &flags.graphs {
+    for graph in graphs {
         let dag = graph.dag();
         for &workers in &flags.workers {
             for &delta in &flags.delta {

@@ -3,6 +3,7 @@
 //! Nothing here starts a process: [`plan`] makes the cells to visit, and [`claim`] decides from the measurements.
 
 pub(crate) mod claim;
+pub(crate) mod mean;
 pub(crate) mod paper;
 pub(crate) mod plan;
 pub(crate) mod points;

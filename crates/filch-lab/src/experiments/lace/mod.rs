@@ -7,6 +7,7 @@ mod fig7;
 mod fig8;
 mod half;
 mod policies;
+mod simulated;
 
 use filch_protocol::cores;
 
@@ -23,6 +24,7 @@ pub(super) fn all() -> Vec<Experiment> {
         depth::experiment(),
         half::experiment(),
         policies::experiment(),
+        simulated::experiment(),
     ]
 }
 

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::experiment::Experiment;
 use crate::experiment::claim::{Decided, Evidence, Limit, Verdict};
+use crate::experiment::mean::Mean;
 use crate::experiment::paper::{PRIVATE, Paper, Table};
 use crate::experiment::probe::{Findings, Probe};
 use crate::flags::Size;
@@ -97,49 +98,6 @@ struct Line {
     idle_bound: f64,
     communication_expected: f64,
     communication_deviation: f64,
-}
-
-/// The mean of some runs.
-#[derive(Clone, Copy)]
-struct Mean {
-    value: f64,
-    /// The standard error.
-    error: f64,
-    runs: usize,
-}
-
-impl Mean {
-    #[expect(clippy::cast_precision_loss, reason = "some hundred runs")]
-    fn of(numbers: &[f64]) -> Self {
-        let runs = numbers.len() as f64;
-        let value = numbers.iter().sum::<f64>() / runs;
-        let variance = numbers.iter().map(|number| (number - value).powi(2)).sum::<f64>() / (runs - 1.0);
-        Self { value, error: (variance / runs).sqrt(), runs: numbers.len() }
-    }
-
-    fn over(self, scale: f64) -> Self {
-        Self { value: self.value / scale, error: self.error / scale, ..self }
-    }
-
-    /// The ratio of means of independent runs.
-    fn over_mean(self, other: Self) -> Self {
-        let value = self.value / other.value;
-        Self { value, error: value * (self.error / self.value).hypot(other.error / other.value), ..self }
-    }
-
-    /// The ratio of means of the same runs.
-    fn ratio(numbers: &[f64], of: &[f64]) -> Self {
-        let (numerator, denominator) = (Self::of(numbers).value, Self::of(of).value);
-        let value = numerator / denominator;
-        let apart: Vec<f64> = numbers.iter().zip(of).map(|(number, of)| number - value * of).collect();
-        Self { value, error: Self::of(&apart).error / denominator, runs: numbers.len() }
-    }
-
-    /// With the 95 % interval of means of many runs.
-    fn estimate(self) -> Estimate {
-        let half = 1.96 * self.error;
-        Estimate { value: self.value, interval: Some((self.value - half, self.value + half)), rounds: self.runs }
-    }
 }
 
 impl Line {

@@ -1,0 +1,105 @@
+//! Task stacks on simulated machines: how the speed-up depends on where a waiting worker looks.
+
+use std::io::Write;
+
+use filch_console::error::{Error, Result, usage};
+use filch_console::interrupt::{interrupted, watch};
+use filch_console::json::Lines;
+use filch_console::progress::Progress;
+use filch_console::table;
+use filch_console::terminal::{colour, significant};
+use filch_sim::Shape;
+use filch_sim::lace::{Crew, Tree, Visit, visit};
+use serde::Serialize;
+
+use crate::flags::Simulate;
+use crate::mean;
+
+/// The runs of a case. The lists have a number for each run, in the order of the seeds.
+#[derive(Serialize)]
+struct Line {
+    simulation: &'static str,
+    graph: String,
+    /// The tasks, and the steps on one worker.
+    nodes: u64,
+    workers: usize,
+    waiting: &'static str,
+    /// The steps of a theft.
+    steal: u32,
+    /// The seed of the first run.
+    seed: u64,
+    steps: Vec<u64>,
+    steals: Vec<u64>,
+    leaps: Vec<u64>,
+    depth: Vec<u64>,
+    commit: &'static str,
+}
+
+impl Line {
+    fn new(graph: Shape, nodes: u64, crew: Crew, seed: u64, runs: &[Visit]) -> Self {
+        let each = |of: fn(&Visit) -> u64| runs.iter().map(of).collect();
+        Self {
+            simulation: "task-stacks",
+            graph: graph.to_string(),
+            nodes,
+            workers: crew.workers,
+            waiting: crew.waiting.name(),
+            steal: crew.steal,
+            seed,
+            steps: each(|run| run.steps),
+            steals: each(|run| run.steals),
+            leaps: each(|run| run.leaps),
+            depth: each(|run| run.depth as u64),
+            commit: env!("FILCH_COMMIT"),
+        }
+    }
+
+    /// A row of the table.
+    #[expect(clippy::cast_precision_loss, reason = "far below 2⁵³")]
+    fn row(&self) -> Vec<String> {
+        let numbers = [self.nodes as f64 / mean(&self.steps), mean(&self.steals), mean(&self.leaps), mean(&self.depth)];
+        let case = [self.graph.clone(), self.workers.to_string(), self.waiting.to_owned()];
+        case.into_iter().chain(numbers.map(significant)).collect()
+    }
+}
+
+pub(crate) fn simulate(flags: &Simulate) -> Result {
+    let graphs = flags.shapes();
+    let trees = graphs.iter().map(|&graph| {
+        let why = || usage(format!("{graph}: with --wait each node must be a task, as in fib and uts"));
+        Ok((graph, Tree::of(graph).ok_or_else(why)?))
+    });
+    let trees = trees.collect::<Result<Vec<_>>>()?;
+    let mut lines = flags.output.json.as_deref().map(Lines::create).transpose()?;
+    watch()?;
+    let planned = trees.len() * flags.workers.len() * flags.wait.len();
+    let progress = Progress::new(!flags.output.quiet);
+    let mut rows = Vec::new();
+    for (graph, tree) in &trees {
+        for &workers in &flags.workers {
+            for &waiting in &flags.wait {
+                let crew = Crew { workers: workers.into(), steal: flags.steal, waiting };
+                progress.show(rows.len(), planned, f64::NAN, format!("{graph} on {workers}, {}", waiting.name()));
+                // Cases share no seed, so that chance in one says nothing of another.
+                let seed = flags.seed.wrapping_add(rows.len() as u64 * u64::from(flags.runs));
+                let run = |nth| {
+                    if interrupted() { Err(Error::Interrupted) } else { Ok(visit(tree, crew, seed.wrapping_add(nth))) }
+                };
+                let runs = (0..u64::from(flags.runs)).map(run).collect::<Result<Vec<_>>>()?;
+                let line = Line::new(*graph, tree.nodes(), crew, seed, &runs);
+                if let Some(lines) = &mut lines {
+                    lines.write(&line)?;
+                }
+                rows.push(line.row());
+            }
+        }
+    }
+    progress.end();
+    if flags.output.talks(lines.as_ref()) {
+        let mut out = std::io::stdout().lock();
+        writeln!(out, "Means of {} runs; a task takes a step, and a theft {}.", flags.runs, flags.steal)?;
+        let heads = ["graph", "workers", "waiting", "speed-up", "steals", "leaps", "deepest stack"];
+        writeln!(out, "{}", table::list(&heads, &rows, colour()))?;
+    }
+    Ok(())
+}
