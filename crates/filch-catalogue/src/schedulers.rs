@@ -56,10 +56,10 @@ pub const ADAPTIVE: &str = "adaptive";
 pub const POOL_KNOBS: &[Knob] = &[
     Knob::new(
         "interrupts",
-        "how long tasks are interrupted to answer thieves: off, flag or signal",
-        Takes::Words(std::borrow::Cow::Borrowed("off, flag, signal")),
+        "how long tasks are interrupted to answer thieves: off, by a clock (flag or signal), or by thieves, which signal to the worker that they ask",
+        Takes::Words(std::borrow::Cow::Borrowed("off, flag, signal, thieves")),
     ),
-    Knob::new("every", "the time between two interrupts, such as 200us", Takes::Period),
+    Knob::new("every", "the time between two interrupts, of all workers or by one thief, such as 200us", Takes::Period),
     Knob::new(
         "ticks",
         "when the clock ticks: asked (while a thief waits) or always, as the paper's clock",

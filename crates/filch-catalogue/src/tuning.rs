@@ -159,10 +159,12 @@ impl PoolTuning {
     pub fn of(pool: &'static str, rest: &str, knobs: &[Knob]) -> Result<Self, String> {
         let tuning = Tuning::of(pool, rest, knobs)?;
         let is_set = |name: &str| tuning.values().get(name, |text| Ok(text != "off")) == Ok(Some(true));
-        if let Some(needy) = ["every", "ticks"].into_iter().find(|name| is_set(name))
-            && !is_set("interrupts")
-        {
-            return Err(format!("{pool}: {needy} needs interrupts=flag or interrupts=signal"));
+        if is_set("every") && !is_set("interrupts") {
+            return Err(format!("{pool}: every needs interrupts"));
+        }
+        let has_clock = tuning.values().get("interrupts", |text| Ok(["flag", "signal"].contains(&text)));
+        if is_set("ticks") && has_clock != Ok(Some(true)) {
+            return Err(format!("{pool}: ticks needs interrupts=flag or interrupts=signal"));
         }
         Ok(Self(tuning))
     }

@@ -81,7 +81,12 @@ impl ForPool for PoolTuning {
         let (own, common) = self.tuning().apply::<S>()?;
         let values = self.values();
         let read = || {
-            let by = [("off", None), ("flag", Some(Interrupts::flag())), ("signal", Some(Interrupts::signal()))];
+            let by = [
+                ("off", None),
+                ("flag", Some(Interrupts::flag())),
+                ("signal", Some(Interrupts::signal())),
+                ("thieves", Some(Interrupts::by_thieves())),
+            ];
             let by = values.get("interrupts", word(&by))?.flatten();
             let every = values.get("every", period)?;
             let by = by.map(|by| every.map_or(by, |period| by.every(period)));

@@ -291,10 +291,13 @@ fn interrupts_reach_the_pool() {
     let seldom = Interrupts::signal().every(Duration::from_millis(2));
     assert_eq!(interrupts("every=2ms:interrupts=signal"), Ok(Some(seldom)));
     assert_eq!(interrupts("interrupts=flag:ticks=always"), Ok(Some(Interrupts::flag().steady())));
+    let soon = Interrupts::by_thieves().every(Duration::from_micros(50));
+    assert_eq!(interrupts("interrupts=thieves:every=50us"), Ok(Some(soon)));
     for (rest, words) in [
-        ("interrupts=yes", "is not one of off, flag, signal"),
+        ("interrupts=yes", "is not one of off, flag, signal, thieves"),
         ("every=2ms", "every needs interrupts"),
         ("ticks=always", "ticks needs interrupts"),
+        ("interrupts=thieves:ticks=always", "ticks needs interrupts=flag or"),
         ("interrupts=off:every=2ms", "every needs interrupts"),
         ("interrupts=flag:every=0", "not a positive time"),
         ("block=4", "there is no parameter of pdq-r-async called `block`"),

@@ -13,6 +13,7 @@ use std::sync::Arc;
 #[cfg(doc)]
 use crate::Worker;
 pub use crate::build_error::BuildError;
+use crate::calls::Calls;
 use crate::core::Core;
 use crate::detached::PanicHandler;
 use crate::guest::Guests;
@@ -368,17 +369,24 @@ impl<P: Pool> Builder<P> {
         if self.wait == Wait::Transitive && !P::TRANSITIVE {
             return Err(BuildError::Wait(self.wait));
         }
-        if let Some(why) = P::refusal(&self.settings, self.wait, by == Some(By::Signal)) {
+        if let Some(why) = P::refusal(&self.settings, self.wait, by.is_some_and(By::is_signal)) {
             return Err(BuildError::Unfit(why));
+        }
+        if by == Some(By::Thief) && !P::IS_ASKED {
+            return Err(BuildError::Unfit(
+                "thieves ask no worker in particular here, since owners deal out tasks themselves: interrupt by a clock",
+            ));
         }
         let mut pools = self.reserve(workers, places)?;
         P::start(&mut pools, &self.settings).map_err(|source| BuildError::Thread { started: 0, workers, source })?;
-        let ticks = by.map(|by| Ticks::new(if by == By::Flag { workers } else { 0 }));
+        let ticks = by.filter(|&by| by != By::Thief).map(|by| Ticks::new(if by == By::Flag { workers } else { 0 }));
         let guests = (self.admits_guests(by) && pools.iter().all(P::settles_fast)).then(Guests::new);
         let kept_back = pools.first().map_or(0, P::kept_back);
         let waiting = (self.wait, self.leaps);
         let (mut common, spawned) = Common::new(workers, waiting, self.habits, ticks, guests, kept_back, places);
         common.on_panic.clone_from(&self.on_panic);
+        common.calls =
+            self.interrupts.filter(|_| by == Some(By::Thief)).map(|Interrupts { period, .. }| Calls::every(period));
         if self.habits.victims == Victims::Near {
             common.near = Near::of(workers, places, &self.machine);
         }
@@ -392,7 +400,7 @@ impl<P: Pool> Builder<P> {
 
     fn admits_guests(&self, by: Option<By>) -> bool {
         // A signal interrupts the worker's own thread, even if a guest has the seat.
-        by != Some(By::Signal) && self.habits.idle == Idle::Sleep && self.lets_callers_work()
+        !by.is_some_and(By::is_signal) && self.habits.idle == Idle::Sleep && self.lets_callers_work()
     }
 
     pub(crate) fn lets_callers_work(&self) -> bool {

@@ -13,10 +13,10 @@ use crate::processors::Deal;
 /// [wait](filch_queue::Progress::WaitsForOwner), that answer lasts, so no two workers wait for each other.
 ///
 /// Where thieves [poll](Queue::polls) for the owner's answer, waits for it a while, and then withdraws the request; or, unless the queue lets
-/// it [withdraw](Queue::WITHDRAWS), waits until the answer comes, and `insists` now and then, for owners that answer only
-/// when they are interrupted. Afterwards nothing is outstanding that only this thief could take, so it may sleep or run
-/// something else; where what was granted cannot be withdrawn, the owner revokes its grant, unless
-/// it is told not to. Elsewhere the thief goes on at once, and has the answer when it comes back.
+/// it [withdraw](Queue::WITHDRAWS), waits until the answer comes. Afterwards nothing is outstanding that only this thief could take, so it
+/// may sleep or run something else; where what was granted cannot be withdrawn, the owner revokes its grant, unless
+/// it is told not to. Elsewhere the thief goes on at once, and has the answer when it comes back. It `insists` now and then while a request
+/// stands, for owners that answer only when they are interrupted.
 pub(crate) fn steal_by<Q: Queue<Native>>(
     owner: &mut Q::Owner,
     thief: &mut Q::Thief,
@@ -37,9 +37,7 @@ pub(crate) fn steal_by<Q: Queue<Native>>(
                 return thief.quiesce().map_or(Steal::Pending, Steal::Task);
             }
             if round.is_multiple_of(PAUSES) {
-                if !Q::WITHDRAWS {
-                    insists();
-                }
+                insists();
                 // The owner may need this processor, and can answer only while the request stands.
                 std::thread::yield_now();
             } else {
@@ -48,6 +46,8 @@ pub(crate) fn steal_by<Q: Queue<Native>>(
             owner.poll();
             stolen = attempt(thief);
         }
+    } else if stolen == Steal::Pending {
+        insists();
     }
     stolen
 }

@@ -52,7 +52,7 @@ impl Mortal<'_> {
         if running.threads.len() + common.threads_apart() != common.workers() {
             return common.is_ended();
         }
-        running.ticker = None;
+        running.interrupter = None;
         common.will_live_again(again);
         common.close();
         // Threads whose seats have others, and which perhaps still destroy thread-local values.
@@ -133,7 +133,7 @@ impl Mortal<'_> {
     fn start(&self, running: &mut Running) {
         self.common.begins_again();
         let Err(error) = (self.start)(running) else { return self.common.late_starts_again() };
-        running.ticker = None;
+        running.interrupter = None;
         self.common.close();
         running.join();
         self.common.has_ended();

@@ -5,6 +5,7 @@
 
 use std::cell::{Cell, UnsafeCell};
 use std::sync::Arc;
+use std::time::Instant;
 
 use fastrand::Rng;
 use filch_memory::{Atomic, Memory, Native, Ordering};
@@ -46,6 +47,8 @@ pub(crate) struct Home {
     random: Cell<Rng>,
     /// The victim of its last steal; at first itself.
     last_victim: Cell<usize>,
+    /// When it stole or interrupted somebody last, where thieves [interrupt](crate::Interrupts::by_thieves) those whom they ask.
+    has_waited_since: Cell<Option<Instant>>,
     /// The number of its looks for work of any kind.
     looks: Cell<u32>,
     /// How many failed leaps have proved right before it looks further, if it [adapts](crate::Leaps::Adaptive).
@@ -75,6 +78,7 @@ impl Home {
                 aside: Aside::default(),
                 random: Cell::new(Rng::with_seed(index as u64)),
                 last_victim: Cell::new(index),
+                has_waited_since: Cell::new(None),
                 looks: Cell::new(0),
                 leaps: Cell::new(1),
                 outer: Cell::default(),
@@ -127,6 +131,18 @@ impl Home {
     /// Records a steal from `victim`.
     pub(crate) fn has_stolen_from(&self, victim: usize) {
         self.last_victim.set(victim);
+        self.has_waited_since.set(None);
+    }
+
+    /// Has `victim`, whom it has asked for a task, interrupted, if that makes workers answer.
+    #[cold]
+    pub(crate) fn wants_answer(&self, victim: usize) {
+        self.common.want_tick();
+        if let Some(calls) = &self.common.calls
+            && !self.common.dormitory.place(victim).would_help(|_| true)
+        {
+            calls.call(victim, &self.has_waited_since);
+        }
     }
 
     /// Prepares for its thread, which has just started, with a stack of `bytes` or more; 0 if unknown.

@@ -4,9 +4,10 @@
 //! Private Deques*, PPoPP 2013, section 4: where owners must answer, a long task without forks and joins keeps all
 //! thieves waiting, so a thread ticks, and the owners answer on each tick.
 //!
-//! **Two ways.** A tick raises a flag, which tasks check by [`poll`] or [`Worker::poll`](crate::Worker::poll). Or it is
+//! **Three ways.** A tick raises a flag, which tasks check by [`poll`] or [`Worker::poll`](crate::Worker::poll). Or it is
 //! a signal, whose handler answers wherever the task is, unless the worker is using its deque, as the worker's own flag
-//! says; the worker then answers soon anyway.
+//! says; the worker then answers soon anyway. Or there is no clock, and thieves send the signal themselves, to the worker that
+//! they [ask](crate::calls).
 //!
 //! **The signal** is `SIGURG`, which few programs use, and which is ignored by default: a signal that arrives after the
 //! handler is gone does no harm. The handler does not allocate, lock or make system calls, except that PDQ-S reads the
@@ -66,6 +67,13 @@ pub struct Interrupts {
 pub(crate) enum By {
     Flag,
     Signal,
+    Thief,
+}
+
+impl By {
+    pub(crate) fn is_signal(self) -> bool {
+        self != Self::Flag
+    }
 }
 
 impl Interrupts {
@@ -108,6 +116,31 @@ impl Interrupts {
         Self { by: By::Signal, period: Self::DEFAULT_PERIOD, is_steady: false }
     }
 
+    /// Lets a thief that waits for an answer send `SIGURG` itself, to the worker that it asks: the paper's first way. There is no clock; a
+    /// thief sends one once it has found nothing for a period, and again after each further period. The rest is as with
+    /// [`Interrupts::signal`].
+    ///
+    /// Pools whose owners deal tasks out themselves, such as that of [`PdqS`](filch_queue::PdqS), cannot be built with it: their thieves ask
+    /// nobody in particular.
+    ///
+    /// ```
+    /// # #[cfg(unix)] {
+    /// use filch::pool::Queued;
+    /// use filch::{Builder, Interrupts};
+    ///
+    /// let builder = Builder::<Queued<filch_queue::PdqRAsync>>::new().workers(2);
+    /// let pool = builder.interrupts(Interrupts::by_thieves()).build()?;
+    /// assert_eq!(pool.run(|mut w| w.join(|_| 1, |_| 2)), (1, 2));
+    ///
+    /// let builder = Builder::<Queued<filch_queue::PdqS>>::new().workers(2);
+    /// assert!(builder.interrupts(Interrupts::by_thieves()).build().is_err());
+    /// # }
+    /// # Ok::<(), filch::BuildError>(())
+    /// ```
+    pub const fn by_thieves() -> Self {
+        Self { by: By::Thief, period: Self::DEFAULT_PERIOD, is_steady: false }
+    }
+
     /// Sets the time between two ticks, which must not be zero. The paper tried 0.2 to 2 ms. The time is a lower bound,
     /// since the ticker is an ordinary thread.
     ///
@@ -124,7 +157,7 @@ impl Interrupts {
     }
 
     /// Lets the clock tick also while no thief waits, as the paper's clock does: to measure what ticks cost, or to bound
-    /// the wait of a thief that has just asked by a period.
+    /// the wait of a thief that has just asked by a period. It changes nothing where there is no clock.
     ///
     /// ```
     /// let steady = filch::Interrupts::flag().steady();
@@ -164,7 +197,7 @@ pub fn poll() {
     unsafe { Here::current() }.poll();
 }
 
-pub(crate) use signals::{Handler, Held, Listening, Mask, names, send};
+pub(crate) use signals::{Handler, Held, Listening, Mask, names, send, send_to_all};
 
 #[cfg(unix)]
 mod signals {
@@ -301,14 +334,23 @@ mod signals {
     /// Interrupts a pool's workers that are awake.
     ///
     /// # Safety
-    /// No thread has been joined or detached, and none has ended.
-    pub(crate) unsafe fn send(common: &Common, threads: &[Name]) {
-        for (worker, &Name(thread)) in threads.iter().enumerate() {
+    /// As for [`send`].
+    pub(crate) unsafe fn send_to_all(common: &Common, threads: &[Name]) {
+        for (worker, &thread) in threads.iter().enumerate() {
             if !common.dormitory.place(worker).would_help(|_| true) {
                 // SAFETY: the caller's promise.
-                unsafe { libc::pthread_kill(thread, SIGNAL) };
+                unsafe { send(thread) };
             }
         }
+    }
+
+    /// Interrupts a worker.
+    ///
+    /// # Safety
+    /// Its thread has been neither joined nor detached, and has not ended.
+    pub(crate) unsafe fn send(Name(thread): Name) {
+        // SAFETY: the caller's promise.
+        unsafe { libc::pthread_kill(thread, SIGNAL) };
     }
 
     /// Returns the threads' handles for [`send`].
@@ -439,7 +481,7 @@ mod signals {
 
     use crate::front::Front;
     use crate::registry::Common;
-    use crate::thread::Thread;
+    use crate::thread::{Name, Thread};
 
     pub(crate) enum Handler {}
 
@@ -480,9 +522,13 @@ mod signals {
         pub(crate) fn adopt(&self) {}
     }
 
-    pub(crate) unsafe fn send(_: &Common, _: &[()]) {}
+    pub(crate) unsafe fn send_to_all(_: &Common, _: &[Name]) {}
 
-    pub(crate) fn names(_: &[Thread]) -> Vec<()> {
+    pub(crate) unsafe fn send(name: Name) {
+        match name {}
+    }
+
+    pub(crate) fn names(_: &[Thread]) -> Vec<Name> {
         Vec::new()
     }
 }

@@ -195,6 +195,7 @@ mod build_error;
 mod build_policies;
 mod build_workers;
 mod builder;
+mod calls;
 mod context;
 mod core;
 mod current;

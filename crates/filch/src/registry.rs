@@ -10,6 +10,7 @@ use crossbeam_queue::SegQueue;
 use filch_memory::{Atomic, Memory, Native, Ordering};
 use filch_queue::{ChaseLev, Padded, Queue, Steal, Thief};
 
+use crate::calls::Calls;
 use crate::deal::deal_alike;
 use crate::detached::{PanicHandler, Tally};
 use crate::guest::Guests;
@@ -69,6 +70,8 @@ pub(crate) struct Common {
     pub(crate) kept_back: usize,
     /// The ticks that thieves wait for, if workers answer on ticks.
     pub(crate) ticks: Option<Ticks<Native>>,
+    /// Present if thieves interrupt the workers that they ask.
+    pub(crate) calls: Option<Calls>,
     /// Present if callers may take the seats of sleeping workers.
     pub(crate) guests: Option<Guests>,
     /// Present if some workers' threads start when they are first needed.
@@ -112,6 +115,7 @@ impl Common {
             late: OnceLock::new(),
             spares: None,
             on_panic: None,
+            calls: None,
             wait,
             leaps,
             habits,

@@ -7,6 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::builder::{BuildError, Builder, Hook};
+use crate::calls::Answering;
 use crate::core::Core;
 use crate::front::Reach;
 use crate::here::Here;
@@ -49,8 +50,14 @@ impl<P: Pool> From<Failed<P>> for BuildError {
 pub(crate) struct Running {
     /// By worker.
     pub(crate) threads: Vec<Thread>,
-    /// The ticker that interrupts the workers, if any.
-    pub(crate) ticker: Option<Ticker>,
+    /// What interrupts the workers, if anything, until dropped.
+    pub(crate) interrupter: Option<Interrupter>,
+}
+
+/// What interrupts the workers of a pool.
+pub(crate) enum Interrupter {
+    Clock { _ticker: Ticker },
+    Thieves { _answering: Answering },
 }
 
 impl Running {
@@ -218,7 +225,7 @@ impl<P: Pool> Builder<P> {
         begins: impl Fn(usize) -> Begins,
     ) -> Result<(), BuildError> {
         let (workers, interrupts) = (pool.workers(), self.possible_interrupts());
-        let has_signals = interrupts.is_some_and(|interrupts| interrupts.by == By::Signal);
+        let has_signals = interrupts.is_some_and(|interrupts| interrupts.by.is_signal());
         let handler =
             has_signals.then(interrupts::Handler::install).transpose().map_err(BuildError::Interrupts)?.map(Arc::new);
         let held = has_signals.then(interrupts::Held::new);
@@ -230,7 +237,7 @@ impl<P: Pool> Builder<P> {
         drop(held);
         if let Some(interrupts) = interrupts {
             let threads = if has_signals { &running.threads[..] } else { &[] };
-            running.ticker = Some(pool.tick(interrupts, threads).map_err(BuildError::Interrupts)?);
+            running.interrupter = Some(pool.interrupt(interrupts, threads).map_err(BuildError::Interrupts)?);
         }
         Ok(())
     }
@@ -294,24 +301,28 @@ unsafe fn work<P: Pool>(core: &Core<P>, stack: usize, begins: Begins, start: imp
 }
 
 impl<P: Pool> ThreadPool<P> {
-    fn tick(&self, interrupts: Interrupts, threads: &[Thread]) -> io::Result<Ticker> {
+    fn interrupt(&self, interrupts: Interrupts, threads: &[Thread]) -> io::Result<Interrupter> {
         const PROMISE: &str = "a pool with interrupts was made for ticks";
-        let Interrupts { period, is_steady, .. } = interrupts;
+        let Interrupts { by, period, is_steady } = interrupts;
         let common = Arc::clone(&self.common);
-        let clock = Arc::clone(common.ticks.as_ref().expect(PROMISE).clock());
         let threads = interrupts::names(threads);
+        if by == By::Thief {
+            return Ok(Interrupter::Thieves { _answering: Answering::new(common, threads) });
+        }
+        let clock = Arc::clone(common.ticks.as_ref().expect(PROMISE).clock());
         let want_next = move |common: &Common| {
             if is_steady {
                 common.want_tick();
             }
         };
         want_next(&common);
-        Ticker::start("filch ticker", clock, period, move || {
+        let ticker = Ticker::start("filch ticker", clock, period, move || {
             common.ticks.as_ref().expect(PROMISE).make();
             // SAFETY: the workers' threads leave when the pool closes, which drops the ticker before.
-            unsafe { interrupts::send(&common, &threads) };
+            unsafe { interrupts::send_to_all(&common, &threads) };
             want_next(&common);
-        })
+        });
+        ticker.map(|ticker| Interrupter::Clock { _ticker: ticker })
     }
 }
 
@@ -323,7 +334,7 @@ impl<P: Pool> Drop for ThreadPool<P> {
             std::mem::forget(running);
             return;
         }
-        running.ticker = None;
+        running.interrupter = None;
         self.common.close();
         if self.common.here().is_some() {
             // A task drops its own pool. The threads leave by themselves, and keep the workers alive.

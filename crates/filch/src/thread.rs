@@ -141,6 +141,11 @@ impl Thread {
     }
 }
 
+/// The system's name of a thread, where signals need one.
+#[cfg(not(unix))]
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Name {}
+
 /// The system's name of a thread.
 #[cfg(unix)]
 #[derive(Clone, Copy, Debug)]

@@ -238,7 +238,7 @@ fn knows_little() {
     let pinned = Worklist::new(2).pin(true);
     assert!(matches!(pinned.start(), Err(StartError::Pin { source }) if source.raw_os_error() == Some(error)));
     assert_eq!(pinned.run(0..10_u32, |_| 0, |_, sum, n| *sum += n).states.iter().sum::<u32>(), 45);
-    for interrupts in [Interrupts::flag(), Interrupts::signal()] {
+    for interrupts in [Interrupts::flag(), Interrupts::signal(), Interrupts::by_thieves()] {
         works(&Builder::<Queued<PdqRAsync>>::new().workers(2).interrupts(interrupts).build().unwrap());
     }
 }
@@ -251,14 +251,17 @@ fn unknown_limits_are_guessed() {
 #[test]
 #[ignore = "run by another"]
 fn has_no_signals() {
-    let builder = || Builder::<Queued<PdqRAsync>>::new().workers(2).interrupts(Interrupts::signal());
-    let pool = builder().build().unwrap();
+    let ways = [Interrupts::signal(), Interrupts::by_thieves()];
+    let build = |by| Builder::<Queued<PdqRAsync>>::new().workers(2).interrupts(by).build();
+    let pools = ways.map(|by| build(by).unwrap());
     refuse(&[libc::SYS_tgkill, libc::SYS_tkill], error_asked_for(), From::Everybody);
-    works(&pool);
-    drop(pool);
+    pools.iter().for_each(works);
+    drop(pools);
     refuse(&[libc::SYS_rt_sigaction], error_asked_for(), From::Everybody);
-    let error = builder().build().unwrap_err();
-    assert!(matches!(&error, BuildError::Interrupts(_)), "{error}");
+    for by in ways {
+        let error = build(by).unwrap_err();
+        assert!(matches!(&error, BuildError::Interrupts(_)), "{error}");
+    }
 }
 
 #[test]

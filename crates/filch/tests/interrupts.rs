@@ -13,6 +13,10 @@ use std::time::Duration;
 
 use filch::pool::{Pool, Queued, Split, Wool};
 use filch::{Builder, Interrupts, ThreadPool, Worker};
+#[cfg(unix)]
+use filch_memory::Native;
+#[cfg(unix)]
+use filch_queue::Queue;
 use filch_queue::{Adws, ChaseLev, PadWs, PdqR, PdqR2, PdqR2Async, PdqRAsync, PdqS, PdqSOneStep, PdqSTold};
 
 /// Signals affect the whole process.
@@ -77,10 +81,10 @@ fn answers<P: Pool>() {
 }
 
 #[cfg(unix)]
-fn answers_signals<P: Pool>() {
+fn answers_signals<P: Pool>(by: Interrupts) {
     let often = Duration::from_micros(100);
     for workers in [2, 3] {
-        let pool = pool::<P>(workers, Some(Interrupts::signal().every(often)));
+        let pool = pool::<P>(workers, Some(by.every(often)));
         waits_for_thieves(&pool, std::hint::spin_loop);
         waits_for_thieves_by_handle(&pool, |_| std::hint::spin_loop());
         assert!(pool.stats().total().interrupts > 0, "no interrupt has answered");
@@ -109,14 +113,54 @@ fn a_polling_task_shares_everything() {
 fn a_signal_interrupts_a_task_that_does_not_poll() {
     let _alive = common::watchdog("a task that does not poll");
     let _alone = ALONE.lock();
-    answers_signals::<Queued<PdqR>>();
-    answers_signals::<Queued<PdqR2>>();
-    answers_signals::<Queued<PdqRAsync>>();
-    answers_signals::<Queued<PdqR2Async>>();
-    answers_signals::<Queued<PdqS>>();
-    answers_signals::<Queued<PdqSTold>>();
-    answers_signals::<Queued<Adws>>();
-    answers_signals::<Queued<PadWs>>();
+    for by in [Interrupts::signal(), Interrupts::by_thieves()] {
+        answers_signals::<Queued<PdqR>>(by);
+        answers_signals::<Queued<PdqR2>>(by);
+        answers_signals::<Queued<PdqRAsync>>(by);
+        answers_signals::<Queued<PdqR2Async>>(by);
+        answers_signals::<Queued<Adws>>(by);
+        answers_signals::<Queued<PadWs>>(by);
+    }
+    answers_signals::<Queued<PdqS>>(Interrupts::signal());
+    answers_signals::<Queued<PdqSTold>>(Interrupts::signal());
+}
+
+/// Without a clock, nobody interrupts a worker that no thief asks.
+#[cfg(unix)]
+#[test]
+fn thieves_interrupt_only_those_whom_they_ask() {
+    let _alive = common::watchdog("a thief's interrupts");
+    let _alone = ALONE.lock();
+    let pool = pool::<Queued<PdqR2Async>>(3, Some(Interrupts::by_thieves().every(Duration::from_micros(10))));
+    let interrupts = || pool.stats().total().interrupts;
+    // Nothing can be stolen, so thieves sleep.
+    pool.install(|| std::thread::sleep(Duration::from_millis(5)));
+    let before = interrupts();
+    pool.install(|| {
+        let begun = std::time::Instant::now();
+        while begun.elapsed() < Duration::from_millis(20) {
+            std::hint::spin_loop();
+        }
+    });
+    assert_eq!(interrupts(), before);
+    waits_for_thieves(&pool, std::hint::spin_loop);
+    assert!(interrupts() > before);
+}
+
+#[cfg(unix)]
+#[test]
+fn thieves_that_ask_nobody_cannot_interrupt() {
+    fn refuses<Q: Queue<Native>>() {
+        let builder = Builder::<Queued<Q>>::new().workers(2).interrupts(Interrupts::by_thieves());
+        let error = builder.build().expect_err("owners deal").to_string();
+        assert!(error.contains("ask no worker in particular"), "{error}");
+    }
+    refuses::<PdqS>();
+    refuses::<PdqSTold>();
+    refuses::<PdqSOneStep>();
+    // As with a clock's signals, there is nothing to do where anybody can steal at any time.
+    drop(pool::<Split>(2, Some(Interrupts::by_thieves())));
+    drop(pool::<Queued<ChaseLev>>(2, Some(Interrupts::by_thieves())));
 }
 
 #[cfg(unix)]
@@ -151,9 +195,9 @@ fn programs_are_right_under_many_signals() {
         let (a, b) = w.join(move |w| fib(w, n - 1), move |w| fib(w, n - 2));
         a + b
     }
-    fn holds<P: Pool>() {
+    fn holds<P: Pool>(by: Interrupts) {
         for workers in [2, 3] {
-            let pool = pool::<P>(workers, Some(Interrupts::signal().every(Duration::from_micros(1))));
+            let pool = pool::<P>(workers, Some(by.every(Duration::from_micros(1))));
             for _ in 0..3 {
                 assert_eq!(pool.run(|w| fib(w, 22)), 17_711);
                 // System calls of the standard library are restarted.
@@ -162,15 +206,17 @@ fn programs_are_right_under_many_signals() {
         }
     }
     let _alone = ALONE.lock();
-    holds::<Split>();
-    holds::<Queued<PdqR>>();
-    holds::<Queued<PdqR2>>();
-    holds::<Queued<PdqRAsync>>();
-    holds::<Queued<PdqR2Async>>();
-    holds::<Queued<PdqS>>();
-    holds::<Queued<PdqSTold>>();
-    holds::<Queued<Adws>>();
-    holds::<Queued<PadWs>>();
+    for by in [Interrupts::signal(), Interrupts::by_thieves()] {
+        holds::<Split>(by);
+        holds::<Queued<PdqR>>(by);
+        holds::<Queued<PdqR2>>(by);
+        holds::<Queued<PdqRAsync>>(by);
+        holds::<Queued<PdqR2Async>>(by);
+        holds::<Queued<Adws>>(by);
+        holds::<Queued<PadWs>>(by);
+    }
+    holds::<Queued<PdqS>>(Interrupts::signal());
+    holds::<Queued<PdqSTold>>(Interrupts::signal());
 }
 
 #[cfg(unix)]
@@ -232,17 +278,19 @@ fn a_period_of_zero_is_refused() {
 #[test]
 fn a_task_may_drop_its_own_interrupted_pool() {
     let _alone = ALONE.lock();
-    let pool = pool::<Queued<PdqRAsync>>(2, Some(Interrupts::signal()));
-    let (sender, receiver) = std::sync::mpsc::channel();
-    let handed = std::sync::Arc::new(Mutex::new(Some(pool)));
-    let taken = std::sync::Arc::clone(&handed);
-    let guard = handed.lock().expect("nobody panics");
-    guard.as_ref().expect("not taken yet").spawn(move || {
-        drop(taken.lock().expect("nobody panics").take());
-        sender.send(()).expect("somebody waits");
-    });
-    drop(guard);
-    receiver.recv().expect("the task ends");
+    for by in [Interrupts::signal(), Interrupts::by_thieves()] {
+        let pool = pool::<Queued<PdqRAsync>>(2, Some(by));
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let handed = std::sync::Arc::new(Mutex::new(Some(pool)));
+        let taken = std::sync::Arc::clone(&handed);
+        let guard = handed.lock().expect("nobody panics");
+        guard.as_ref().expect("not taken yet").spawn(move || {
+            drop(taken.lock().expect("nobody panics").take());
+            sender.send(()).expect("somebody waits");
+        });
+        drop(guard);
+        receiver.recv().expect("the task ends");
+    }
 }
 
 /// Our handler runs on the alternate stack if the thread has one, and blocks the signals that the program's own handler

@@ -97,7 +97,7 @@ pub(crate) fn list(flags: &Flags) -> Result {
 const REQUESTS: &str = "\
 If thieves take tasks on request, or the owner shares on request (lace, padws, dsq, heartbeat-on-request), a worker answers only between
 its own tasks: a long task delays the answer, unless it polls. In the first case, and on padws, `interrupts=signal` makes the worker answer
-within a task (`filch list parameters`).
+within a task, and so does `interrupts=thieves` if thieves choose whom they ask (`filch list parameters`).
 Which figure of its paper each follows, and where it departs from that: `filch list forms`.";
 
 /// What all forms have in common.

@@ -142,7 +142,7 @@ impl<Q: Queue<Native>> Queued<Q> {
         let attempt = |handle: &mut Q::Thief| loot.take(handle, spoils);
         // SAFETY: an attempt is a queue operation.
         let first = match unsafe {
-            pool.with_owner(|owner| steal_by::<Q>(owner, handle, attempt, || here.home().common.want_tick()))
+            pool.with_owner(|owner| steal_by::<Q>(owner, handle, attempt, || here.home().wants_answer(victim)))
         } {
             Steal::Task(task) => task_to_job(task),
             other => return other.map(task_to_job),

@@ -96,6 +96,9 @@ pub unsafe trait Plumbing: Known + Send + Sync {
     /// Whether thieves gain if a signal makes the worker answer them.
     const ANSWERS_SIGNALS: bool = false;
 
+    /// Whether a thief asks the owner that it takes from.
+    const IS_ASKED: bool = true;
+
     /// The largest number of workers.
     const MAX_WORKERS: usize = MAX_WORKERS;
 

@@ -302,6 +302,7 @@ unsafe impl<Q: Queue<Native>> Plumbing for Queued<Q> {
     type Settings = QueueSettings<Q>;
 
     const ANSWERS_SIGNALS: bool = Self::ANSWERS;
+    const IS_ASKED: bool = !Q::PROMISES.answers_by_clock;
     const KEEPS: bool = true;
     const BY_VICTIM: bool = Q::BY_VICTIM;
     const MAX_WORKERS: usize = match Q::PROMISES.memory_model {
@@ -435,7 +436,8 @@ unsafe impl<Q: Queue<Native>> Plumbing for Queued<Q> {
     }
 
     fn steal(here: &Here<'_, Self>, victim: &Core<Self>) -> Steal<NonNull<Job>> {
-        here.pool().steal_from(here.home().index, victim.home.index, || here.home().common.want_tick())
+        let (home, victim) = (here.home(), victim.home.index);
+        here.pool().steal_from(home.index, victim, || home.wants_answer(victim))
     }
 
     fn haul(idle: &IdleHere<'_, '_, Self>, victim: &Core<Self>) -> Steal<NonNull<Job>> {
