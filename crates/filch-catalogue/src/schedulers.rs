@@ -70,6 +70,11 @@ pub const POOL_KNOBS: &[Knob] = &[
         "failed leaps after which a waiting worker looks further: 1 as in Lace's paper, adaptive as in Wool; by default 32, as in Lace's program today, or 1 if transitive",
         Takes::NumberOr(1, MOST_LEAPS, std::borrow::Cow::Borrowed(ADAPTIVE)),
     ),
+    Knob::new(
+        "caller",
+        "what the thread that starts a program does: works, in the place of a sleeping worker, unless workers are pinned; or waits for the workers",
+        Takes::Words(std::borrow::Cow::Borrowed("works, waits")),
+    ),
 ];
 
 /// The parameters of every queue for worklists and jobs, which pools do not have.

@@ -113,6 +113,7 @@ fn why_not_set(name: &str) -> Option<&'static str> {
     match name {
         "steal" | "first" => Some("its thieves take one task at a time"),
         "leaps" => Some("tasks of worklists and jobs wait for no other task; it works for fork–join"),
+        "caller" => Some("a list's caller is not one of its workers; it works for fork–join"),
         "end" => Some("there is no choice: only worklists can choose, and not on every queue"),
         "interrupts" | "every" | "ticks" => {
             Some("tasks of worklists and jobs answer thieves themselves; it works for fork–join")

@@ -82,14 +82,6 @@ pub trait Scheduler: Sync {
     /// # Errors
     /// A sentence, if it cannot start.
     fn start(&self, job: &Job<'_>) -> Result<Box<dyn Contender>, String>;
-
-    /// Starts it as its users do, to be timed up to a first result. Default: as [`Scheduler::start`].
-    ///
-    /// # Errors
-    /// As [`Scheduler::start`].
-    fn start_as_used(&self, job: &Job<'_>) -> Result<Box<dyn Contender>, String> {
-        self.start(job)
-    }
 }
 
 /// The task that a scheduler is started for.

@@ -143,11 +143,10 @@ impl OfFilch {
         self.lists::<Q>(start, false)
     }
 
-    fn start_pool(&self, job: &Job<'_>, caller_works: bool) -> Started {
+    fn start_pool(&self, job: &Job<'_>) -> Started {
         let none = || format!("{}: runs only worklists, not fork–join programs", self.name);
         let (start, knobs) = self.pool.as_ref().ok_or_else(none)?;
-        let (style, rest, mut settings) = settings_of(job)?;
-        settings.caller_works = caller_works && !settings.pin;
+        let (style, rest, settings) = settings_of(job)?;
         let tuning = PoolTuning::of(self.name, &assignments(rest.iter()), knobs)?.by_default(self.defaults);
         start(style, &tuning, settings)
     }
@@ -174,6 +173,8 @@ fn build<P: Pool<Settings: Tunable>>(
     let Common { capacity, victims, idle, on_loss } = common;
     let builder = Builder::<P>::new().workers(workers).wait(wait).leaps(leaps).pin(pin);
     let builder = builder.victims(victims).idle(idle).on_loss(on_loss);
+    // A thread that counts is a worker's own.
+    let caller_works = caller_works && !pin && !cfg!(feature = "count");
     let builder = builder.settings(also(own)).caller_works(caller_works);
     let builder = match interrupts {
         Some(interrupts) => builder.interrupts(interrupts),
@@ -233,18 +234,10 @@ impl Scheduler for OfFilch {
         all
     }
 
-    fn start_as_used(&self, job: &Job<'_>) -> Started {
-        match job.workload.kind() {
-            Kind::ForkJoin => self.start_pool(job, true),
-            _ => self.start(job),
-        }
-    }
-
     fn start(&self, job: &Job<'_>) -> Started {
         let kind = job.workload.kind();
         if kind == Kind::ForkJoin {
-            // As with most peers, the program runs on the pool's own threads.
-            return self.start_pool(job, false);
+            return self.start_pool(job);
         }
         let (list, queue, knobs) =
             self.list.as_ref().ok_or_else(|| format!("{}: runs only fork–join programs", self.name))?;

@@ -168,7 +168,7 @@ fn cold(scheduler: &dyn Scheduler, job: &Job<'_>, order: &Order) -> Result<Count
     let mut instance = least.prepare().map_err(|error| error.to_string())?;
     let nanoseconds = |since: Instant| u64::try_from(since.elapsed().as_nanos()).unwrap_or(u64::MAX);
     let begin = Instant::now();
-    let contender = scheduler.start_as_used(&Job { workload: &least, ..*job })?;
+    let contender = scheduler.start(&Job { workload: &least, ..*job })?;
     contender.run(&mut instance)?;
     let first = nanoseconds(begin);
     let begin = Instant::now();

@@ -225,6 +225,7 @@ const VALUES: &[(&str, &str)] = &[
     ("loss", "give-up"),
     ("leaps", "1"),
     ("leaps", "adaptive"),
+    ("caller", "waits"),
     ("interrupts", "flag"),
     ("every", "50us"),
     ("ticks", "always"),

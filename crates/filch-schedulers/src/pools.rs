@@ -67,7 +67,7 @@ pub struct PoolOptions {
     pub leaps: Leaps,
     /// Whether workers are bound to processors.
     pub pin: bool,
-    /// Whether the calling thread may work in a sleeping worker's seat.
+    /// Whether the calling thread may work in a sleeping worker's seat, unless workers are bound.
     pub caller_works: bool,
     /// How long tasks are interrupted.
     pub interrupts: Option<Interrupts>,
@@ -79,7 +79,7 @@ impl PoolOptions {
     /// Returns the default settings with this number of workers.
     pub fn of(workers: usize) -> Self {
         let (wait, leaps, common) = (Wait::default(), Leaps::default(), Common::default());
-        Self { workers, wait, leaps, pin: false, caller_works: false, interrupts: None, common }
+        Self { workers, wait, leaps, pin: false, caller_works: true, interrupts: None, common }
     }
 }
 

@@ -95,9 +95,10 @@ impl ForPool for PoolTuning {
             let leaps = values.get("leaps", number_or(1, MOST_LEAPS, ADAPTIVE))?;
             let after = |leaps: usize| NonZeroU32::new(leaps as u32).map_or(Leaps::default(), Leaps::After);
             let leaps = leaps.map_or(Leaps::default(), |leaps| leaps.map_or(Leaps::Adaptive, after));
-            Ok((by, leaps))
+            let works = values.get("caller", word(&[("works", true), ("waits", false)]))?;
+            Ok((by, leaps, works.unwrap_or(others.caller_works)))
         };
-        let (interrupts, leaps) = read().map_err(|why: String| format!("{}: {why}", self.pool()))?;
-        Ok((own, PoolOptions { common, interrupts, leaps, ..others }))
+        let (interrupts, leaps, caller_works) = read().map_err(|why: String| format!("{}: {why}", self.pool()))?;
+        Ok((own, PoolOptions { common, interrupts, leaps, caller_works, ..others }))
     }
 }

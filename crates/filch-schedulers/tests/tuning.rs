@@ -80,7 +80,8 @@ fn invalid_settings_are_refused() {
 }
 
 /// Every parameter accepts one of these.
-const VALUES: [&str; 24] = [
+const VALUES: [&str; 25] = [
+    "waits",
     "half-stores",
     "oldest",
     "homes",
@@ -293,6 +294,12 @@ fn interrupts_reach_the_pool() {
     assert_eq!(interrupts("interrupts=flag:ticks=always"), Ok(Some(Interrupts::flag().steady())));
     let soon = Interrupts::by_thieves().every(Duration::from_micros(50));
     assert_eq!(interrupts("interrupts=thieves:every=50us"), Ok(Some(soon)));
+    let caller_works = |rest| {
+        PoolTuning::parse("wool", rest)?
+            .apply::<filch::pool::WoolSettings>(PoolOptions::of(1))
+            .map(|all| all.1.caller_works)
+    };
+    assert_eq!(["", "caller=works", "caller=waits"].map(caller_works), [Ok(true), Ok(true), Ok(false)]);
     for (rest, words) in [
         ("interrupts=yes", "is not one of off, flag, signal, thieves"),
         ("every=2ms", "every needs interrupts"),
