@@ -246,9 +246,11 @@ fn on_queues_that_share_on_request() {
 #[cfg(all(unix, not(miri)))]
 #[test]
 fn on_queues_whose_thieves_wait() {
-    let interrupted = filch::Interrupts::signal().every(std::time::Duration::from_micros(200));
-    check_with::<Queued<PdqR>>(forks_of::<PdqR>(), |builder| builder.interrupts(interrupted));
-    check_with::<Queued<PdqR2>>(forks_of::<PdqR2>(), |builder| builder.interrupts(interrupted));
+    for by in [filch::Interrupts::signal(), filch::Interrupts::by_thieves()] {
+        let interrupted = by.every(std::time::Duration::from_micros(200));
+        check_with::<Queued<PdqR>>(forks_of::<PdqR>(), |builder| builder.interrupts(interrupted));
+        check_with::<Queued<PdqR2>>(forks_of::<PdqR2>(), |builder| builder.interrupts(interrupted));
+    }
 }
 
 #[test]
