@@ -167,8 +167,8 @@ fn decided(lines: &[Line]) -> Vec<Decided> {
             gains(TRANSITIVE),
         ),
         by(
-            Limit::Within(0.75, 1.25),
-            "The speed-ups of T3 on 48 workers are those of the document within a quarter.",
+            Limit::Within(0.67, 1.33),
+            "The speed-ups of T3 on 48 workers are those of the document within a third.",
             "the speed-up over the document's with the same way to wait",
             PRINTED.iter().flat_map(near).collect(),
         ),
