@@ -67,15 +67,17 @@ const PORTRAITS: &[Portrait] = &[
         text: "Tasks are records of 64 bytes in an array of each worker; thieves take from its shared part, and ask the owner to enlarge it. \
                A macro makes two functions of a task, one that its owner calls directly. A worker that waits steals from the thief of its \
                task. filch's default pool has its stack, and shares by a policy of its own. It is better where the C compiler inlines a recursion through its spawns, \
-               which Rust's compiler does only for levels and unrolled functions; and a program in C needs little memory. Its workers spin \
-               while they are idle, and a program whose tasks exceed the array ends.",
+               which Rust's compiler does only for levels and unrolled functions; and a program in C needs little memory: one that only starts a \
+               thread has 1.4 MB, and 2.1 in Rust (Linux, x86-64, glibc). On top of that, a program of nothing but fib has 0.2 with Lace, and \
+               0.3 with filch, of which 0.04 are not code. Its workers spin while they are idle, and a program whose tasks exceed the array ends.",
     },
     Portrait {
         name: "citor",
         text: "A pool of threads that are bound to processors. A fork pushes all branches but the last on a deque of Chase and Lev's and runs \
                that one; the join counts in the frame, so nothing is allocated, and everything is in headers, so a fork is inlined. The caller \
                is a worker. It aims at programs that start many short loops, for which it has seven more forms, and at processors with several \
-               caches. A fence for each pop remains.",
+               caches. A fence for each pop remains. A pool waits at its start for its threads, and filch's at its end, if they have not begun: so \
+               citor's stop is shorter, and filch's start by more than that.",
     },
     Portrait {
         name: "libfork",
@@ -102,8 +104,9 @@ const PORTRAITS: &[Portrait] = &[
     Portrait {
         name: "parlaylib",
         text: "Algorithms on sequences, on a scheduler of two functions: a fork of two branches, whose second is pushed on the worker's deque, \
-               and a loop that halves. The job lies in the frame. It is better in its algorithms, which are proven in benchmarks. The deque \
-               has a fixed size, beyond which a program ends.",
+               and a loop that halves. The job lies in the frame. It is better in its algorithms, which are proven in benchmarks, and its first \
+               result comes some 50 µs sooner: about as much of filch's time is page faults, in the code of a runner with all programs. The deque \
+               has a fixed size, beyond which a program ends, and its threads never end.",
     },
     Portrait {
         name: "openmp",
