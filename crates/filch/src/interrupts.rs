@@ -223,7 +223,7 @@ mod signals {
     pub(crate) struct Listening;
 
     impl Listening {
-        #[allow(clippy::missing_safety_doc, reason = "cannot be called")]
+        #[allow(clippy::missing_safety_doc, clippy::needless_pass_by_value, reason = "cannot be called")]
         pub(crate) unsafe fn new(_: &Front, handler: Arc<Handler>) -> Self {
             match *handler {}
         }

@@ -228,13 +228,14 @@ impl<P: Pool> Builder<P> {
         let has_signals = interrupts.is_some_and(|interrupts| interrupts.by.is_signal());
         let handler =
             has_signals.then(interrupts::Handler::install).transpose().map_err(BuildError::Interrupts)?.map(Arc::new);
-        let held = has_signals.then(interrupts::Held::new);
-        for index in 0..workers - pool.common.threads_apart() {
-            let thread = self.start_one(pool, index, places, handler.clone(), begins(index));
-            let thread = thread.map_err(|source| BuildError::Thread { started: index, workers, source })?;
-            running.threads.push(thread);
+        {
+            let _held = has_signals.then(interrupts::Held::new);
+            for index in 0..workers - pool.common.threads_apart() {
+                let thread = self.start_one(pool, index, places, handler.clone(), begins(index));
+                let thread = thread.map_err(|source| BuildError::Thread { started: index, workers, source })?;
+                running.threads.push(thread);
+            }
         }
-        drop(held);
         if let Some(interrupts) = interrupts {
             let threads = if has_signals { &running.threads[..] } else { &[] };
             running.interrupter = Some(pool.interrupt(interrupts, threads).map_err(BuildError::Interrupts)?);
