@@ -51,7 +51,7 @@ impl Tree {
     }
 
     /// The calls of the Fibonacci function. The larger call is the older task.
-    pub fn fib(n: u32) -> Self {
+    fn fib(n: u32) -> Self {
         let (mut first, mut next) = (Vec::new(), 1);
         let mut open = VecDeque::from([n]);
         while let Some(n) = open.pop_front() {
@@ -114,6 +114,12 @@ impl Waiting {
     pub const EVERY: [Self; 3] = [Self::Leapfrog, Self::Transitive, Self::Random];
 
     /// The name, as pools have it.
+    ///
+    /// ```
+    /// use filch_sim::lace::Waiting;
+    ///
+    /// assert_eq!(Waiting::EVERY.map(Waiting::name), ["leapfrog", "transitive", "leapfrog-random"]);
+    /// ```
     pub const fn name(self) -> &'static str {
         match self {
             Self::Leapfrog => "leapfrog",

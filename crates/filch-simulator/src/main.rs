@@ -2,23 +2,19 @@
 //! speed-ups of task stacks.
 
 mod flags;
+mod session;
 mod stacks;
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Parser;
 use filch_console::error::{Error, Result};
-use filch_console::interrupt::{interrupted, watch};
-use filch_console::json::Lines;
-use filch_console::progress::Progress;
-use filch_console::stats::Sample;
-use filch_console::table;
-use filch_console::terminal::{colour, significant};
+use filch_console::terminal::significant;
 use filch_sim::{Bound, Dag, Machine, Protocol, Shape, Simulation, Tokens};
 use serde::Serialize;
 
 use crate::flags::{Flags, Simulate, Verb};
+use crate::session::{Case, Session, mean};
 
 fn main() -> ExitCode {
     let Verb::Simulate(flags) = Flags::parse().verb;
@@ -83,8 +79,9 @@ impl Line {
             commit: env!("FILCH_COMMIT"),
         }
     }
+}
 
-    /// A row of the table.
+impl Case for Line {
     fn row(&self) -> Vec<String> {
         let (steps, communication, idle) = (mean(&self.steps), mean(&self.communication), mean(&self.idle));
         let numbers = [
@@ -102,72 +99,49 @@ impl Line {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "far below 2⁵³")]
-fn mean(numbers: &[u64]) -> f64 {
-    Sample::of(numbers.iter().map(|&number| number as f64)).map_or(f64::NAN, |sample| sample.mean)
-}
-
 fn simulate(flags: &Simulate) -> Result {
-    let mut lines = flags.output.json.as_deref().map(Lines::create).transpose()?;
-    watch()?;
     let protocols = if flags.protocol.is_empty() { &Protocol::EVERY[..] } else { &flags.protocol };
     let graphs = flags.shapes();
     let planned = graphs.len() * protocols.len() * flags.workers.len() * flags.delta.len();
-    let progress = Progress::new(!flags.output.quiet);
-    let mut rows = Vec::new();
+    let mut session = Session::begin(flags, planned)?;
     for graph in graphs {
         let dag = graph.dag();
         for &workers in &flags.workers {
             for &delta in &flags.delta {
                 for &protocol in protocols {
                     let machine = Machine { workers: workers.into(), delta, protocol };
-                    progress.show(rows.len(), planned, f64::NAN, format!("{graph} on {workers}, δ = {delta}"));
-                    // Cases share no seed, so that chance in one says nothing of another.
-                    let seed = flags.seed.wrapping_add(rows.len() as u64 * u64::from(flags.runs));
-                    let line = Line::new(graph, &dag, machine, flags, seed, &runs(graph, &dag, machine, flags, seed)?);
-                    if let Some(lines) = &mut lines {
-                        lines.write(&line)?;
-                    }
-                    rows.push(line.row());
+                    session.case(
+                        format!("{graph} on {workers}, δ = {delta}"),
+                        |seed| run(graph, &dag, machine, flags.check, seed),
+                        |seed, runs| Line::new(graph, &dag, machine, flags, seed, runs),
+                    )?;
                 }
             }
         }
     }
-    progress.end();
-    if flags.output.talks(lines.as_ref()) {
-        let mut out = std::io::stdout().lock();
-        writeln!(out, "Means of {} runs, in steps and tokens; P is the number of workers.", flags.runs)?;
-        let heads = [
-            "graph",
-            "P",
-            "δ",
-            "transfers by",
-            "time",
-            "bound",
-            "of it",
-            "attempts",
-            "T1/(δ − 1)",
-            "idle",
-            "bound",
-            "moved",
-        ];
-        writeln!(out, "{}", table::list(&heads, &rows, colour()))?;
-    }
-    Ok(())
+    let text = format!("Means of {} runs, in steps and tokens; P is the number of workers.", flags.runs);
+    let heads = [
+        "graph",
+        "P",
+        "δ",
+        "transfers by",
+        "time",
+        "bound",
+        "of it",
+        "attempts",
+        "T1/(δ − 1)",
+        "idle",
+        "bound",
+        "moved",
+    ];
+    session.end(&text, &heads)
 }
 
-/// Simulates all runs of a case, from this seed on.
-fn runs(graph: Shape, dag: &Dag, machine: Machine, flags: &Simulate, first: u64) -> Result<Vec<Tokens>> {
-    let run = |seed| {
-        if interrupted() {
-            return Err(Error::Interrupted);
-        }
-        let simulation = Simulation::new(dag, machine, seed);
-        if !flags.check {
-            return Ok(simulation.run());
-        }
-        let named = |violation| Error::FailedBecause(format!("{graph}, {machine:?}, seed {seed}: {violation}"));
-        simulation.checked().map_err(named)
-    };
-    (0..u64::from(flags.runs)).map(|nth| run(first.wrapping_add(nth))).collect()
+fn run(graph: Shape, dag: &Dag, machine: Machine, is_checked: bool, seed: u64) -> Result<Tokens> {
+    let simulation = Simulation::new(dag, machine, seed);
+    if !is_checked {
+        return Ok(simulation.run());
+    }
+    let named = |violation| Error::FailedBecause(format!("{graph}, {machine:?}, seed {seed}: {violation}"));
+    simulation.checked().map_err(named)
 }

@@ -1,19 +1,13 @@
 //! Task stacks on simulated machines: how the speed-up depends on where a waiting worker looks.
 
-use std::io::Write;
-
-use filch_console::error::{Error, Result, usage};
-use filch_console::interrupt::{interrupted, watch};
-use filch_console::json::Lines;
-use filch_console::progress::Progress;
-use filch_console::table;
-use filch_console::terminal::{colour, significant};
+use filch_console::error::{Result, usage};
+use filch_console::terminal::significant;
 use filch_sim::Shape;
 use filch_sim::lace::{Crew, Tree, Visit, visit};
 use serde::Serialize;
 
 use crate::flags::Simulate;
-use crate::mean;
+use crate::session::{Case, Session, mean};
 
 /// The runs of a case. The lists have a number for each run, in the order of the seeds.
 #[derive(Serialize)]
@@ -53,8 +47,9 @@ impl Line {
             commit: env!("FILCH_COMMIT"),
         }
     }
+}
 
-    /// A row of the table.
+impl Case for Line {
     #[expect(clippy::cast_precision_loss, reason = "far below 2⁵³")]
     fn row(&self) -> Vec<String> {
         let numbers = [self.nodes as f64 / mean(&self.steps), mean(&self.steals), mean(&self.leaps), mean(&self.depth)];
@@ -70,36 +65,19 @@ pub(crate) fn simulate(flags: &Simulate) -> Result {
         Ok((graph, Tree::of(graph).ok_or_else(why)?))
     });
     let trees = trees.collect::<Result<Vec<_>>>()?;
-    let mut lines = flags.output.json.as_deref().map(Lines::create).transpose()?;
-    watch()?;
-    let planned = trees.len() * flags.workers.len() * flags.wait.len();
-    let progress = Progress::new(!flags.output.quiet);
-    let mut rows = Vec::new();
+    let mut session = Session::begin(flags, trees.len() * flags.workers.len() * flags.wait.len())?;
     for (graph, tree) in &trees {
         for &workers in &flags.workers {
             for &waiting in &flags.wait {
                 let crew = Crew { workers: workers.into(), steal: flags.steal, waiting };
-                progress.show(rows.len(), planned, f64::NAN, format!("{graph} on {workers}, {}", waiting.name()));
-                // Cases share no seed, so that chance in one says nothing of another.
-                let seed = flags.seed.wrapping_add(rows.len() as u64 * u64::from(flags.runs));
-                let run = |nth| {
-                    if interrupted() { Err(Error::Interrupted) } else { Ok(visit(tree, crew, seed.wrapping_add(nth))) }
-                };
-                let runs = (0..u64::from(flags.runs)).map(run).collect::<Result<Vec<_>>>()?;
-                let line = Line::new(*graph, tree.nodes(), crew, seed, &runs);
-                if let Some(lines) = &mut lines {
-                    lines.write(&line)?;
-                }
-                rows.push(line.row());
+                session.case(
+                    format!("{graph} on {workers}, {}", waiting.name()),
+                    |seed| Ok(visit(tree, crew, seed)),
+                    |seed, runs| Line::new(*graph, tree.nodes(), crew, seed, runs),
+                )?;
             }
         }
     }
-    progress.end();
-    if flags.output.talks(lines.as_ref()) {
-        let mut out = std::io::stdout().lock();
-        writeln!(out, "Means of {} runs; a task takes a step, and a theft {}.", flags.runs, flags.steal)?;
-        let heads = ["graph", "workers", "waiting", "speed-up", "steals", "leaps", "deepest stack"];
-        writeln!(out, "{}", table::list(&heads, &rows, colour()))?;
-    }
-    Ok(())
+    let text = format!("Means of {} runs; a task takes a step, and a theft {}.", flags.runs, flags.steal);
+    session.end(&text, &["graph", "workers", "waiting", "speed-up", "steals", "leaps", "deepest stack"])
 }

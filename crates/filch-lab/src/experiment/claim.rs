@@ -227,6 +227,11 @@ impl Decided {
         Self { text, rule, verdict, evidence, is_of_paper: false }
     }
 
+    /// As [`Decided::by`], for a claim of the document; the rule is that `what` is as the limit says.
+    pub(crate) fn of_paper_by(limit: Limit, text: &'static str, what: &str, evidence: Vec<Evidence>) -> Self {
+        Self { is_of_paper: true, ..Self::by(limit, text, format!("{what} is {limit}"), evidence) }
+    }
+
     /// Returns the verdict in words.
     pub(crate) fn name(&self) -> &'static str {
         match (&self.verdict, self.is_of_paper) {

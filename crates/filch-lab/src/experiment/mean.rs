@@ -1,5 +1,6 @@
 //! Means of simulated runs.
 
+use super::claim::Evidence;
 use crate::stats::Estimate;
 
 /// The mean of some runs.
@@ -44,9 +45,10 @@ impl Mean {
         Self { value, error: Self::of(&apart).error / denominator, runs: numbers.len() }
     }
 
-    /// With the 95 % interval of means of many runs.
-    pub(crate) fn estimate(self) -> Estimate {
+    /// A number for a claim, with the 95 % interval of means of many runs.
+    pub(crate) fn evidence(self, of: String) -> Evidence {
         let half = 1.96 * self.error;
-        Estimate { value: self.value, interval: Some((self.value - half, self.value + half)), rounds: self.runs }
+        let interval = Some((self.value - half, self.value + half));
+        Evidence { of, estimate: Estimate { value: self.value, interval, rounds: self.runs }, rows: Vec::new() }
     }
 }

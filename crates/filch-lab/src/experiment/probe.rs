@@ -33,6 +33,15 @@ pub(crate) struct Findings {
     pub(crate) figures: Vec<Figure>,
 }
 
+#[cfg(test)]
+impl Findings {
+    /// The verdict on the claim that begins so.
+    pub(crate) fn verdict(self, text: &str) -> super::claim::Verdict {
+        let mut decided = self.decided.into_iter();
+        decided.find(|decided| decided.text.starts_with(text)).expect("there is such a claim").verdict
+    }
+}
+
 /// A table of a probe's numbers.
 #[derive(Debug)]
 pub(crate) struct Listing {

@@ -103,7 +103,7 @@ impl Line {
 
     fn evidence(&self, of: &str, mean: Mean) -> Evidence {
         let Self { graph, workers, waiting, .. } = self;
-        Evidence { of: format!("{graph}, {waiting} on {workers}, {of}"), estimate: mean.estimate(), rows: Vec::new() }
+        mean.evidence(format!("{graph}, {waiting} on {workers}, {of}"))
     }
 }
 
@@ -131,10 +131,7 @@ fn decided(lines: &[Line]) -> Vec<Decided> {
             line.speedup().over(printed)
         })
     };
-    let by = |limit: Limit, text, rule: &str, evidence| Decided {
-        is_of_paper: true,
-        ..Decided::by(limit, text, format!("{rule} is {limit}"), evidence)
-    };
+    let by = Decided::of_paper_by;
     vec![
         by(
             Limit::Above(0.7),
@@ -301,9 +298,7 @@ mod tests {
     }
 
     fn verdict(lines: &[Value], text: &str) -> Verdict {
-        let decided = findings(lines).decided;
-        let claim = decided.into_iter().find(|decided| decided.text.starts_with(text)).expect("there is such a claim");
-        claim.verdict
+        findings(lines).verdict(text)
     }
 
     #[test]

@@ -146,7 +146,7 @@ impl Line {
     }
 
     fn evidence(&self, of: &str, mean: Mean) -> Evidence {
-        Evidence { of: self.named(of), estimate: mean.estimate(), rows: Vec::new() }
+        mean.evidence(self.named(of))
     }
 }
 
@@ -168,10 +168,7 @@ fn decided(lines: &[Line]) -> Vec<Decided> {
             };
             lines.iter().filter(|line| is_meant(line)).filter_map(pair).collect()
         };
-    let by = |limit: Limit, text, rule: &str, evidence| Decided {
-        is_of_paper: true,
-        ..Decided::by(limit, text, format!("{rule} is {limit}"), evidence)
-    };
+    let by = Decided::of_paper_by;
     let share = |line: &Line| line.time().over(line.steps_bound);
     let slow = |line: &Line| line.time().over(line.perfect());
     let same = |a: &Line, b: &Line| a.protocol == b.protocol && a.workers == b.workers;
@@ -268,12 +265,8 @@ fn slower(lines: &[Line]) -> Vec<Evidence> {
     let cases = ratios.len() as f64;
     let value = (ratios.iter().map(|ratio| ratio.value.ln()).sum::<f64>() / cases).exp();
     let error = value * ratios.iter().map(|ratio| (ratio.error / ratio.value).powi(2)).sum::<f64>().sqrt() / cases;
-    let mean = |first: &Mean| Evidence {
-        of: format!("{} cases, receiver's time over sender's", ratios.len()),
-        estimate: Mean { value, error, runs: first.runs }.estimate(),
-        rows: Vec::new(),
-    };
-    ratios.first().map(mean).into_iter().collect()
+    let of = format!("{} cases, receiver's time over sender's", ratios.len());
+    ratios.first().map(|first| Mean { value, error, runs: first.runs }.evidence(of)).into_iter().collect()
 }
 
 /// The two bounds of each case.
@@ -330,11 +323,8 @@ mod tests {
         })
     }
 
-    /// The verdict on the claim that begins so.
     fn verdict(lines: &[Value], text: &str) -> Verdict {
-        let decided = findings(lines).decided;
-        let claim = decided.into_iter().find(|decided| decided.text.starts_with(text)).expect("there is such a claim");
-        claim.verdict
+        findings(lines).verdict(text)
     }
 
     #[test]
