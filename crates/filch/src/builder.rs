@@ -379,14 +379,19 @@ impl<P: Pool> Builder<P> {
         }
         let mut pools = self.reserve(workers, places)?;
         P::start(&mut pools, &self.settings).map_err(|source| BuildError::Thread { started: 0, workers, source })?;
-        let ticks = by.filter(|&by| by != By::Thief).map(|by| Ticks::new(if by == By::Flag { workers } else { 0 }));
+        let ticks = match by {
+            Some(By::Flag) => Some(Ticks::new(workers)),
+            Some(By::Signal) => Some(Ticks::new(0)),
+            Some(By::Thief) | None => None,
+        };
         let guests = (self.admits_guests(by) && pools.iter().all(P::settles_fast)).then(Guests::new);
         let kept_back = pools.first().map_or(0, P::kept_back);
         let waiting = (self.wait, self.leaps);
         let (mut common, spawned) = Common::new(workers, waiting, self.habits, ticks, guests, kept_back, places);
         common.on_panic.clone_from(&self.on_panic);
-        common.calls =
-            self.interrupts.filter(|_| by == Some(By::Thief)).map(|Interrupts { period, .. }| Calls::every(period));
+        if let Some(Interrupts { by: By::Thief, period, .. }) = self.interrupts.filter(|_| by.is_some()) {
+            common.calls = Some(Arc::new(Calls::every(period)));
+        }
         if self.habits.victims == Victims::Near {
             common.near = Near::of(workers, places, &self.machine);
         }

@@ -11,7 +11,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::interrupts;
-use crate::registry::Common;
 use crate::thread::Name;
 
 /// The threads that the thieves of a pool may interrupt.
@@ -27,7 +26,8 @@ impl Calls {
         Self { period, threads: Mutex::default() }
     }
 
-    /// Interrupts `worker`, if this thief has waited for a period since then. It has asked the worker before: the system orders signals.
+    /// Interrupts `worker`, whom this thief has asked, if the thief has waited for a period; `since` says since when, if it has begun. The
+    /// system orders the request before the signal.
     pub(crate) fn call(&self, worker: usize, since: &Cell<Option<Instant>>) {
         let now = Instant::now();
         let Some(begun) = since.get() else {
@@ -53,22 +53,18 @@ impl Calls {
 }
 
 /// While it exists, thieves interrupt these threads of a pool.
-pub(crate) struct Answering(Arc<Common>);
+pub(crate) struct Answering(Arc<Calls>);
 
 impl Answering {
     /// `threads`: by worker.
-    pub(crate) fn new(common: Arc<Common>, threads: Vec<Name>) -> Self {
-        if let Some(calls) = &common.calls {
-            *calls.threads() = threads;
-        }
-        Self(common)
+    pub(crate) fn new(calls: &Arc<Calls>, threads: Vec<Name>) -> Self {
+        *calls.threads() = threads;
+        Self(Arc::clone(calls))
     }
 }
 
 impl Drop for Answering {
     fn drop(&mut self) {
-        if let Some(calls) = &self.0.calls {
-            calls.threads().clear();
-        }
+        self.0.threads().clear();
     }
 }

@@ -47,7 +47,7 @@ pub(crate) struct Home {
     random: Cell<Rng>,
     /// The victim of its last steal; at first itself.
     last_victim: Cell<usize>,
-    /// When it stole or interrupted somebody last, where thieves [interrupt](crate::Interrupts::by_thieves) those whom they ask.
+    /// Since when it has got nothing from those whom it asks, or when it [interrupted](crate::Interrupts::by_thieves) one of them last.
     has_waited_since: Cell<Option<Instant>>,
     /// The number of its looks for work of any kind.
     looks: Cell<u32>,

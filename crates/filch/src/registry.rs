@@ -71,7 +71,7 @@ pub(crate) struct Common {
     /// The ticks that thieves wait for, if workers answer on ticks.
     pub(crate) ticks: Option<Ticks<Native>>,
     /// Present if thieves interrupt the workers that they ask.
-    pub(crate) calls: Option<Calls>,
+    pub(crate) calls: Option<Arc<Calls>>,
     /// Present if callers may take the seats of sleeping workers.
     pub(crate) guests: Option<Guests>,
     /// Present if some workers' threads start when they are first needed.

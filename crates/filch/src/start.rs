@@ -304,11 +304,11 @@ unsafe fn work<P: Pool>(core: &Core<P>, stack: usize, begins: Begins, start: imp
 impl<P: Pool> ThreadPool<P> {
     fn interrupt(&self, interrupts: Interrupts, threads: &[Thread]) -> io::Result<Interrupter> {
         const PROMISE: &str = "a pool with interrupts was made for ticks";
-        let Interrupts { by, period, is_steady } = interrupts;
+        let Interrupts { period, is_steady, .. } = interrupts;
         let common = Arc::clone(&self.common);
         let threads = interrupts::names(threads);
-        if by == By::Thief {
-            return Ok(Interrupter::Thieves { _answering: Answering::new(common, threads) });
+        if let Some(calls) = &common.calls {
+            return Ok(Interrupter::Thieves { _answering: Answering::new(calls, threads) });
         }
         let clock = Arc::clone(common.ticks.as_ref().expect(PROMISE).clock());
         let want_next = move |common: &Common| {
