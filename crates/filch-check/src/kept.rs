@@ -168,6 +168,7 @@ pub const SETTLED: &[Settled] = &[
     settled("beat", 35, 18),
     settled("ticks", 35, 18),
     settled("termination", 5, 2),
+    settled("log", 2, 2),
     settled("rounds", 4, 0),
     settled("jobs", 9, 2),
 ];

@@ -27,6 +27,7 @@ use crate::registry::{Common, Spawning};
 use crate::spawn::Spawned;
 use crate::stats::Counters;
 use crate::thread_stack;
+use crate::timeline::{Act, Activity, Note};
 use crate::trails::Trails;
 
 /// The part of a worker that does not depend on the type of its task pool.
@@ -59,6 +60,8 @@ pub(crate) struct Home {
     stack_middle: Cell<usize>,
     /// The nesting depth of jobs that the worker runs although its stack was [low](Home::is_stack_low).
     reluctant: Cell<u32>,
+    /// Whether the thread is in the handler of a signal.
+    is_interrupted: Cell<bool>,
     /// What loops that start here know of a block around them. After a panic it is stale, which costs a loop a look at the clock.
     pub(crate) outer: Cell<Outer>,
 }
@@ -81,6 +84,7 @@ impl Home {
                 has_waited_since: Cell::new(None),
                 looks: Cell::new(0),
                 leaps: Cell::new(1),
+                is_interrupted: Cell::new(false),
                 outer: Cell::default(),
                 trails: Cell::default(),
                 stack_middle: Cell::new(0),
@@ -160,6 +164,40 @@ impl Home {
         }
     }
 
+    /// Notes something about the worker, which the current thread is, if anybody records that.
+    #[inline]
+    pub(crate) fn notes(&self, note: Note) {
+        // The handler of a signal may have come in the middle of a note.
+        if let Some(recorders) = self.common.recorders.get()
+            && !self.is_interrupted.get()
+        {
+            recorders.note(self.index, note);
+        }
+    }
+
+    /// Runs `f`, and notes what the worker does meanwhile.
+    #[inline]
+    pub(crate) fn doing<R>(&self, activity: Activity, f: impl FnOnce() -> R) -> R {
+        self.notes(Note::Begins(activity));
+        let result = f();
+        self.notes(Note::Ends(activity));
+        result
+    }
+
+    /// The worker has found nothing to run.
+    pub(crate) fn falls_idle(&self) {
+        if self.counters.idle.begin() {
+            self.notes(Note::Begins(Activity::Idle));
+        }
+    }
+
+    /// The worker has found something, or what it waited for is over.
+    pub(crate) fn is_busy(&self) {
+        if self.counters.idle.end() {
+            self.notes(Note::Ends(Activity::Idle));
+        }
+    }
+
     /// Runs `f` on another thread that is the worker meanwhile, with its own stack.
     pub(crate) fn on_another_stack(&self, f: impl FnOnce()) {
         let middle = self.stack_middle.replace(thread_stack::middle(0));
@@ -222,7 +260,7 @@ impl<'w> Own<'w, Home> {
         }
         let dormitory = &self.common.dormitory;
         if dormitory.sleepers().sleepers_after() && dormitory.wake_for_any(self.index + 1) {
-            self.counters.wakeups.bump();
+            self.has_woken();
         }
     }
 
@@ -295,11 +333,13 @@ impl<'w> Here<'w> {
     #[cfg(unix)]
     pub(crate) fn interrupted(self) {
         let (Some(home), Some(operations)) = (self.home(), self.front().operations) else { return };
+        home.is_interrupted.set(true);
         // SAFETY: the table is that of this front.
         if unsafe { (operations.interrupt)(self) } {
             // With signals, the worker itself does not count interrupts.
             home.counters.interrupts.bump();
         }
+        home.is_interrupted.set(false);
     }
 }
 
@@ -361,10 +401,16 @@ impl Sleeper for Home {
     fn parks(&self) {
         self.counters.parks.bump();
         self.common.look();
+        self.notes(Note::Begins(Activity::Asleep));
+    }
+
+    fn has_slept(&self) {
+        self.notes(Note::Ends(Activity::Asleep));
     }
 
     fn has_woken(&self) {
         self.counters.wakeups.bump();
+        self.notes(Note::Does(Act::Wakes));
     }
 }
 
@@ -379,9 +425,11 @@ impl Sharer for Home {
 
     fn has_grown(&self) {
         self.counters.grows.bump();
+        self.notes(Note::Does(Act::Shares));
     }
 
     fn has_shrunk(&self) {
         self.counters.shrinks.bump();
+        self.notes(Note::Does(Act::TakesBack));
     }
 }

@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 use crate::home::Home;
 use crate::policy::Idle;
 use crate::protocol::waiting;
-use crate::stats::IdleTime;
 
 /// Patience: first busy waiting, then yielding the processor, then sleep.
 #[derive(Debug)]
@@ -127,12 +126,12 @@ impl waiting::Patience for Patience {
 /// The patience of a worker, whose idle time begins when it waits and ends when it begins anew.
 pub(crate) struct Timed<'w> {
     patience: Patience,
-    idle: &'w IdleTime,
+    home: &'w Home,
 }
 
 impl<'w> Timed<'w> {
     pub(crate) fn new(home: &'w Home) -> Self {
-        Self { patience: Patience::default(), idle: &home.counters.idle }
+        Self { patience: Patience::default(), home }
     }
 
     /// Yields the processor although the patience has ended.
@@ -148,13 +147,13 @@ impl<'w> Timed<'w> {
 
 impl Drop for Timed<'_> {
     fn drop(&mut self) {
-        self.idle.end();
+        self.home.is_busy();
     }
 }
 
 impl waiting::Patience for Timed<'_> {
     fn wait(&mut self) -> bool {
-        self.idle.begin();
+        self.home.falls_idle();
         self.patience.wait()
     }
 
@@ -163,12 +162,12 @@ impl waiting::Patience for Timed<'_> {
     }
 
     fn hold_on(&mut self) {
-        self.idle.begin();
+        self.home.falls_idle();
         waiting::Patience::hold_on(&mut self.patience);
     }
 
     fn renew(&mut self) {
-        self.idle.end();
+        self.home.is_busy();
         self.patience.renew();
     }
 }

@@ -23,6 +23,7 @@ use crate::protocol::sleep::Dormitory;
 use crate::protocol::ticks::Ticks;
 use crate::spares::Spares;
 use crate::spawn::Spawned;
+use crate::timeline::Recorders;
 use crate::unwind::abort_on_panic;
 
 /// The two sides of a queue of spawned jobs.
@@ -76,6 +77,8 @@ pub(crate) struct Common {
     pub(crate) guests: Option<Guests>,
     /// Present if some workers' threads start when they are first needed.
     pub(crate) late: OnceLock<Arc<Late>>,
+    /// Present once somebody has recorded what the workers do.
+    pub(crate) recorders: OnceLock<Recorders>,
 }
 
 impl fmt::Debug for Common {
@@ -113,6 +116,7 @@ impl Common {
             tallies: (0..workers).map(|_| Padded(Tally::new())).collect(),
             begun_outside: Atomic::new(0),
             late: OnceLock::new(),
+            recorders: OnceLock::new(),
             spares: None,
             on_panic: None,
             calls: None,

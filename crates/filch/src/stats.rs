@@ -142,21 +142,30 @@ impl IdleTime {
         self.born.elapsed().as_nanos() as u64
     }
 
-    /// The worker finds nothing. Only the worker itself may call this.
-    pub(crate) fn begin(&self) {
+    /// The worker finds nothing. Returns whether it was busy. Only the worker itself may call this.
+    pub(crate) fn begin(&self) -> bool {
         // Relaxed, all: there is one writer, and readers want a statistic.
         let word = self.word.load(Ordering::Relaxed);
-        if word & Self::IDLE == 0 {
+        let was_busy = word & Self::IDLE == 0;
+        if was_busy {
             self.word.store((self.now() - word) | Self::IDLE, Ordering::Relaxed);
         }
+        was_busy
     }
 
-    /// The worker has found something, or what it waited for is over. Only the worker itself may call this.
-    pub(crate) fn end(&self) {
+    /// The worker has found something, or what it waited for is over. Returns whether it was idle. Only the worker itself may call this.
+    pub(crate) fn end(&self) -> bool {
         let word = self.word.load(Ordering::Relaxed);
-        if word & Self::IDLE != 0 {
+        let was_idle = word & Self::IDLE != 0;
+        if was_idle {
             self.word.store(self.now() - (word & !Self::IDLE), Ordering::Relaxed);
         }
+        was_idle
+    }
+
+    /// Whether the worker is idle. A snapshot.
+    pub(crate) fn is_going_on(&self) -> bool {
+        self.word.load(Ordering::Relaxed) & Self::IDLE != 0
     }
 
     fn read(&self) -> u64 {

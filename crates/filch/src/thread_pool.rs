@@ -18,6 +18,7 @@ use crate::registry::Common;
 use crate::spares::Spares;
 use crate::start::{Running, wait_until};
 use crate::stats::Stats;
+use crate::timeline::{Recorders, Timeline};
 use crate::worker::{Worker, in_handle_style};
 
 /// A pool of worker threads. Dropping it finishes all spawned jobs and joins the threads; a worker of another pool runs
@@ -229,6 +230,42 @@ impl<P: Pool> ThreadPool<P> {
     /// ```
     pub fn stats(&self) -> Stats {
         Core::stats(&self.cores)
+    }
+
+    /// Runs `f`, and returns its result and a [timeline](crate::timeline): what each worker did meanwhile, and when.
+    ///
+    /// `f` is called on the current thread, and may give the pool work in any way. Recordings may overlap, and several threads may record
+    /// at once. A recording has room for a million notes per worker, and counts further ones as [lost](crate::timeline::Track::lost).
+    ///
+    /// Cost: some 30 ns and 16 bytes per steal, wait and sleep; forks that nobody steals cost nothing. The memory stays with the pool, for
+    /// its next recording.
+    ///
+    /// ```
+    /// use std::fs::File;
+    /// use std::io::BufWriter;
+    ///
+    /// fn fib(n: u64) -> u64 {
+    ///     if n < 2 { n } else { let (a, b) = filch::join(|| fib(n - 1), || fib(n - 2)); a + b }
+    /// }
+    /// let pool = filch::ThreadPool::new(2)?;
+    /// let (answer, timeline) = pool.record(|| pool.install(|| fib(20)));
+    /// assert_eq!((answer, timeline.workers.len()), (6765, 2));
+    /// # let folder = std::env::temp_dir().join(format!("filch-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&folder)?;
+    /// # let file = folder.join("fib.json");
+    /// # /*
+    /// let file = "fib.json"; // open it at https://ui.perfetto.dev
+    /// # */
+    /// timeline.write_perfetto(BufWriter::new(File::create(&file)?))?;
+    /// # std::fs::remove_dir_all(folder)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `f` panics.
+    pub fn record<R>(&self, f: impl FnOnce() -> R) -> (R, Timeline) {
+        let recorders = self.common.recorders.get_or_init(|| Recorders::new(self.workers()));
+        recorders.record(|worker| self.cores[worker].home.counters.idle.is_going_on(), f)
     }
 
     /// Resets the peak depth. Call it while nothing runs; otherwise the figure is too low.

@@ -200,6 +200,8 @@ fn programs_are_right_under_many_signals() {
             let pool = pool::<P>(workers, Some(by.every(Duration::from_micros(1))));
             for _ in 0..3 {
                 assert_eq!(pool.run(|w| fib(w, 22)), 17_711);
+                let (answer, timeline) = pool.record(|| pool.run(|w| fib(w, 22)));
+                assert_eq!((answer, timeline.workers.len()), (17_711, workers));
                 // System calls of the standard library are restarted.
                 pool.install(|| std::thread::sleep(Duration::from_millis(1)));
             }

@@ -7,6 +7,7 @@ mod cost;
 pub mod fence_free;
 pub mod guest;
 pub mod lineage;
+pub mod log;
 pub mod passing;
 pub mod private;
 mod protocols;

@@ -8,14 +8,14 @@ use filch_queue::lace::Moves;
 use super::cost::Cost::{self, Full, FullTso, Quick, QuickOnce, QuickTso};
 use super::cost::{TOO_LARGE, scenario};
 use super::guest::Own;
-use super::{guest, lineage, passing, rounds, runtime, seize, wool};
+use super::{guest, lineage, log, passing, rounds, runtime, seize, wool};
 use crate::Program;
 use crate::c11::Loom;
 use crate::scenario::{Dependence, Scenario};
 use crate::tso::Tso;
 
 pub(super) fn scenarios() -> Vec<Scenario> {
-    [runtime(), direct_stack(), jobs(), rounds()].into_iter().flatten().collect()
+    [runtime(), direct_stack(), jobs(), rounds(), logs()].into_iter().flatten().collect()
 }
 
 /// A program of filch's own protocols, on both memories.
@@ -329,6 +329,20 @@ fn rounds() -> Vec<Scenario> {
         row(2, 1, true, Full),
         row(2, 2, false, FullTso),
     ]
+}
+
+/// A worker that notes what it does, and another thread that records it.
+fn logs() -> Vec<Scenario> {
+    let row = |notes: u64, pieces: usize, recordings: u32, cost| {
+        scenario(
+            "log",
+            format!("{notes} notes, {recordings} recordings, room for {}", 2 * pieces),
+            cost,
+            move || log::program::<Tso>(notes, pieces, recordings),
+            move || log::program::<Loom>(notes, pieces, recordings),
+        )
+    };
+    vec![row(1, 1, 1, Quick), row(2, 1, 2, Quick), row(3, 2, 1, Quick), row(3, 1, 2, Quick), row(4, 1, 3, FullTso)]
 }
 
 /// Wool's direct task stack, with moving boundaries.

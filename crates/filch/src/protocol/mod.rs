@@ -6,6 +6,7 @@
 //! * [`limits`]: how a thief asks an owner for work at no cost to the owner.
 //! * [`latch`]: how a thread waits for several things to end.
 //! * [`lineage`]: when a job and all its descendants are over, and its place is free.
+//! * [`log`]: what a worker notes about itself, for others to read.
 //! * [`public`]: what the owner of Wool's task stack shares and takes back.
 //! * [`rounds`]: when all threads have done their part of a round.
 //! * [`seize`]: how a thief shares on behalf of an owner that does not answer.
@@ -23,6 +24,7 @@ pub mod grain;
 pub mod latch;
 pub mod limits;
 pub mod lineage;
+pub mod log;
 pub mod public;
 pub mod rounds;
 pub mod seize;

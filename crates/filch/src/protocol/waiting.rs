@@ -75,6 +75,9 @@ pub trait Sleeper {
     /// Called before the worker sleeps.
     fn parks(&self) {}
 
+    /// Called after the worker has slept.
+    fn has_slept(&self) {}
+
     /// Called after the worker has woken another.
     fn has_woken(&self) {}
 }
@@ -270,6 +273,7 @@ fn search_as<S: Searcher>(worker: &S, wanted: Wanted, mut relied_on: bool, done:
                 } else {
                     place.sleep();
                 }
+                worker.has_slept();
                 relied_on = true;
             }
             patience.renew();
@@ -374,5 +378,6 @@ fn sleep_on<J: Joiner>(worker: &J, state: &JobState<J::Memory>, theft: Theft) ->
     worker.rests();
     worker.parks();
     place.sleep();
+    worker.has_slept();
     true
 }

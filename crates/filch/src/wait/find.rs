@@ -15,9 +15,10 @@ use crate::patience::nap;
 use crate::policy::OnLoss;
 use crate::pool::{Insisted, Pool};
 use crate::protocol::state::{JobState, Status, Theft};
-use crate::protocol::waiting::wake_next;
+use crate::protocol::waiting::{Sleeper, wake_next};
 use crate::slot::Job;
 use crate::spawn::Spawned;
+use crate::timeline::Activity;
 use crate::unwind::AbortOnUnwind;
 
 /// Something for this worker to run.
@@ -229,7 +230,7 @@ impl<P: Pool> Spot<'_, P> {
                 let owner = self.claim(victim, &unsafe { job.as_ref() }.state);
                 self.run_stolen(owner, job);
             }
-            Find::Spawned(job) => self.below().run(job),
+            Find::Spawned(job) => self.home().doing(Activity::Job, || self.below().run(job)),
         }
     }
 
@@ -288,8 +289,10 @@ impl<P: Pool> Spot<'_, P> {
 
     /// Runs a claimed job of `owner`'s, and settles it.
     fn run_stolen(&self, owner: usize, job: NonNull<Job>) {
-        // SAFETY: this worker has won the job, which was forked in its pool.
-        let panicked = unsafe { job::call(job, self.below()) };
+        let panicked = self.home().doing(Activity::Task { owner }, || {
+            // SAFETY: this worker has won the job, which was forked in its pool.
+            unsafe { job::call(job, self.below()) }
+        });
         // SAFETY: the job's memory stays until it is settled, and is not touched afterwards.
         let owner_sleeps = unsafe { job.as_ref() }.state.finish(panicked);
         self.wake_owner(owner, owner_sleeps);
@@ -297,7 +300,7 @@ impl<P: Pool> Spot<'_, P> {
 
     fn wake_owner(&self, owner: usize, sleeps: bool) {
         if sleeps && self.home().common.dormitory.wake(owner) {
-            self.home().counters.wakeups.bump();
+            self.home().has_woken();
         }
     }
 

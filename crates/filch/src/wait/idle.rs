@@ -18,6 +18,7 @@ use crate::protocol::sleep::{ANY, ANY_MEANWHILE, Wanted};
 use crate::protocol::waiting::{self, Searcher, begin_asleep, leave, search, search_woken};
 use crate::spares::Spares;
 use crate::spawn::Spawned;
+use crate::timeline::Activity;
 use crate::unwind::AbortOnUnwind;
 
 /// How a worker's thread begins.
@@ -127,11 +128,12 @@ pub(crate) fn wait_until<P: Pool>(here: Here<'_, P>, awaited: &Awaited<'_>) {
         // It wants only its own work, so that it is woken for none.
         let spot = Spot::at(here);
         let own = spot.home().index as Wanted;
-        search(&Confined { spot, tasks }, own, awaited.is_over);
+        spot.core.home.doing(Activity::Waiting, || search(&Confined { spot, tasks }, own, awaited.is_over));
     } else {
         let spot = Spot::at(here);
         let worker = Searching { spot, is_idle: false, looks: Cell::new(0), mark: Cell::new(awaited.spawns) };
-        search(&worker, ANY_MEANWHILE, awaited.is_over);
+        let home = &worker.spot.core.home;
+        home.doing(Activity::Waiting, || search(&worker, ANY_MEANWHILE, awaited.is_over));
     }
     mem::forget(waiting);
 }
@@ -153,7 +155,7 @@ pub(crate) unsafe fn visit<P: Pool>(here: Here<'_, P>, work: &mut dyn FnMut(Here
     let worker = Searching::idle(Spot::at(here));
     let spot = &worker.spot;
     // The worker's own thread went to sleep idle.
-    spot.home().counters.idle.end();
+    spot.home().is_busy();
     spot.home().on_another_stack(|| {
         let _entered = spot.here.enter();
         // SAFETY: the stack is empty.
@@ -162,10 +164,10 @@ pub(crate) unsafe fn visit<P: Pool>(here: Here<'_, P>, work: &mut dyn FnMut(Here
         if let Some(spares) = &spot.home().common.spares {
             spares.look_for_more();
         }
-        work(spot.below());
+        spot.home().doing(Activity::Call, || work(spot.below()));
         spot.home().ends();
     });
-    spot.home().counters.idle.begin();
+    spot.home().falls_idle();
     leave(&worker, &|| spot.home().common.is_closing());
     mem::forget(visiting);
 }

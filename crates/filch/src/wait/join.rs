@@ -18,6 +18,7 @@ use crate::protocol::sleep::{ANY_MEANWHILE, PERHAPS, Wanted};
 use crate::protocol::state::{JobState, Settled, Status, Theft};
 use crate::protocol::waiting::{Joiner, Sleeper, await_job};
 use crate::slot::Job;
+use crate::timeline::Activity;
 use crate::trails::{Trail, Trails};
 use crate::unwind::AbortOnUnwind;
 
@@ -31,7 +32,9 @@ pub(crate) unsafe fn wait_job<P: Pool>(here: Here<'_, P>, job: NonNull<Job>, mea
     let waiting = AbortOnUnwind("a worker panicked while it waited for a stolen task");
     // SAFETY: the job's memory is the caller's frame or slot, which stays during the wait.
     let state = &unsafe { job.as_ref() }.state;
-    let settled = await_job(&Joining::new(Spot::at(here), meanwhile), state);
+    let joining = Joining::new(Spot::at(here), meanwhile);
+    let home = &joining.spot.core.home;
+    let settled = home.doing(Activity::Waiting, || await_job(&joining, state));
     mem::forget(waiting);
     settled
 }
@@ -166,7 +169,7 @@ impl<'w, P: Pool> Joiner for Joining<'w, P> {
     fn run_mail(&self) -> bool {
         let home = self.spot.home();
         let Some(job) = home.next_mail() else { return false };
-        home.on_detour(|| self.spot.below().run(job));
+        home.on_detour(|| home.doing(Activity::Job, || self.spot.below().run(job)));
         true
     }
 

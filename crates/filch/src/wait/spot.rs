@@ -85,6 +85,10 @@ impl<S: Standing> Sleeper for S {
         self.core().home.parks();
     }
 
+    fn has_slept(&self) {
+        self.core().home.has_slept();
+    }
+
     fn has_woken(&self) {
         self.core().home.has_woken();
     }

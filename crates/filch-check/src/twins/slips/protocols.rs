@@ -4,12 +4,13 @@ use filch::inside::protocol::{grain, wool::Params};
 use filch_queue::lace::Moves;
 
 use crate::harm::Harm;
-use crate::scenarios::{guest, lineage, passing, rounds, runtime, seize, wool};
+use crate::scenarios::{guest, lineage, log, passing, rounds, runtime, seize, wool};
 use crate::sites::Slip;
 use crate::tso::Tso;
 use crate::twins::mutant::{Mutant, buffer, slipped_protocol, slipped_protocol as row};
 
 const ROUNDS: &str = "filch/src/protocol/rounds.rs";
+const LOG: &str = "filch/src/protocol/log.rs";
 const TERMINATION: &str = "filch/src/protocol/termination.rs";
 const LINEAGE: &str = "filch/src/protocol/lineage.rs";
 const SLEEP: &str = "filch/src/protocol/sleep/mod.rs";
@@ -25,7 +26,8 @@ const SEARCHING: &str = "filch-check/src/scenarios/runtime/searching.rs";
 const GUEST: &str = "filch-check/src/scenarios/guest.rs";
 
 pub(super) fn mutants() -> Vec<Mutant> {
-    [of_rounds(), of_counts(), of_jobs(), of_sleep(), of_seats(), of_seizing(), of_states(), of_wool()].concat()
+    [of_rounds(), of_logs(), of_counts(), of_jobs(), of_sleep(), of_seats(), of_seizing(), of_states(), of_wool()]
+        .concat()
 }
 
 fn of_rounds() -> Vec<Mutant> {
@@ -47,6 +49,24 @@ fn of_rounds() -> Vec<Mutant> {
             1,
             Slip::by_store((ROUNDS, "done", "fetch_sub")),
             "two threads take off a part each, and the count is lower by one",
+        ),
+    ]
+}
+
+fn of_logs() -> Vec<Mutant> {
+    let row = |name, slip, shows| {
+        row("log", (name, slip), "2 notes, 2 recordings", Harm::Panic, shows, || log::program::<Tso>(2, 1, 2))
+    };
+    vec![
+        row(
+            "one-number-for-all",
+            Slip::altered((LOG, "begin", "last.load"), |_| 0),
+            "what was noted in one recording is read in the next",
+        ),
+        row(
+            "counted-before-written",
+            Slip::swapped((LOG, "add", "word.store"), (LOG, "add", "head.store")),
+            "a reader finds an entry counted that is not written yet",
         ),
     ]
 }
