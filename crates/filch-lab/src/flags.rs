@@ -34,6 +34,8 @@ pub(crate) enum Verb {
     Reproduce(Reproduce),
     /// Runs one program on one scheduler
     Run(Run),
+    /// Runs one program on one pool, and shows what each worker did, and when
+    Trace(Trace),
     /// Lists pools, queues, parameters, workloads, peers, experiments, waiting strategies, columns and scenarios
     List(List),
     /// Lists other schedulers, and adds those in C and C++
@@ -286,17 +288,9 @@ impl Session {
     }
 }
 
+/// A program, and a scheduler of filch's.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  filch run fib --set n=40                              the default pool, all processors
-  filch run fib --pool serial                           the sequential program
-  filch run uts --set tree=T3 --workers 2 --wait leapfrog
-  filch run queens --peer rayon --repeat 10 --json -    ten JSON lines
-  filch run closure --pool idem-lifo                    a worklist program, whose tasks may run twice
-  filch run wsq --set k=100 --pool wsq --workers 1,2    a job program, and the cost of a job
-  perf stat -e cycles:u filch run fib --set n=40 --workers 1 --repeat 1 --warmup 0")]
-pub(crate) struct Run {
+pub(crate) struct Choice {
     /// The workload: see `filch list workloads`
     pub(crate) workload: String,
     /// A parameter of the workload [default: as `compare` sets it]
@@ -310,29 +304,65 @@ pub(crate) struct Run {
     pub(crate) size: Option<Size>,
     /// `serial`, or a pool, optionally with parameters, such as `bwos-l:block=64:capacity=4096` or `pdq-r-async:interrupts=signal`: see `filch
     /// list pools` and `filch list parameters` [default: split; for worklist and queue programs chase-lev; for job programs wsq]
-    #[arg(long, value_name = "NAME", conflicts_with = "peer")]
+    #[arg(long, value_name = "NAME")]
     pub(crate) pool: Option<String>,
-    /// Another scheduler: see `filch list peers`
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["style", "wait", "pin"])]
-    pub(crate) peer: Option<String>,
     /// How workers wait for a stolen task: see `filch list waits`
     #[arg(long, value_name = "NAME")]
     pub(crate) wait: Option<String>,
-    /// Worker threads; several numbers run one after the other [default: the number of processors]
-    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = workers(), allow_negative_numbers = true)]
-    pub(crate) workers: Option<Vec<u16>>,
-    /// Number of timed runs
-    #[arg(long, value_name = "R", default_value = "5", value_parser = count(1, 100_000), allow_negative_numbers = true)]
-    pub(crate) repeat: u32,
-    /// Number of untimed runs before them
-    #[arg(long, value_name = "K", default_value = "1", value_parser = count(0, 1000), allow_negative_numbers = true)]
-    pub(crate) warmup: u32,
     /// How forks reach the pool
     #[arg(long, value_parser = style())]
     pub(crate) style: Option<Style>,
     /// Bind each worker to a processor
     #[arg(long)]
     pub(crate) pin: bool,
+    /// Number of untimed runs before the timed ones
+    #[arg(long, value_name = "K", default_value = "1", value_parser = count(0, 1000), allow_negative_numbers = true)]
+    pub(crate) warmup: u32,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  filch trace uts --set tree=T3                 what each worker did, in the terminal and in filch-trace.json
+  filch trace fib --workers 8 -o fib.json       with more workers than processors, the system decides who runs
+  filch trace cilksort --pool pdq-r --pin       another pool, each worker on a processor of its own
+Open the file at https://ui.perfetto.dev, which works in the browser alone, or with chrome://tracing.")]
+pub(crate) struct Trace {
+    #[command(flatten)]
+    pub(crate) what: Choice,
+    /// Worker threads [default: the number of processors]
+    #[arg(long, value_name = "N", value_parser = workers(), allow_negative_numbers = true)]
+    pub(crate) workers: Option<u16>,
+    /// File for the timeline
+    #[arg(long, short, value_name = "FILE", default_value = "filch-trace.json")]
+    pub(crate) output: PathBuf,
+    /// Print only errors and warnings
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  filch run fib --set n=40                              the default pool, all processors
+  filch run fib --pool serial                           the sequential program
+  filch run uts --set tree=T3 --workers 2 --wait leapfrog
+  filch run queens --peer rayon --repeat 10 --json -    ten JSON lines
+  filch run closure --pool idem-lifo                    a worklist program, whose tasks may run twice
+  filch run wsq --set k=100 --pool wsq --workers 1,2    a job program, and the cost of a job
+  perf stat -e cycles:u filch run fib --set n=40 --workers 1 --repeat 1 --warmup 0")]
+pub(crate) struct Run {
+    #[command(flatten)]
+    pub(crate) what: Choice,
+    /// Another scheduler: see `filch list peers`
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["pool", "style", "wait", "pin"])]
+    pub(crate) peer: Option<String>,
+    /// Worker threads; several numbers run one after the other [default: the number of processors]
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = workers(), allow_negative_numbers = true)]
+    pub(crate) workers: Option<Vec<u16>>,
+    /// Number of timed runs
+    #[arg(long, value_name = "R", default_value = "5", value_parser = count(1, 100_000), allow_negative_numbers = true)]
+    pub(crate) repeat: u32,
     #[command(flatten)]
     pub(crate) output: Output,
 }

@@ -18,6 +18,7 @@
 mod machine;
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -68,6 +69,9 @@ pub struct Order {
     /// `first_ns` and `stop_ns` of each run.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub cold: bool,
+    /// The path of a file for a timeline of each run, in the JSON format of Chrome's traces; a later run writes over an earlier one's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeline: Option<PathBuf>,
 }
 
 /// Whether a field can be left out of the line.
@@ -172,6 +176,9 @@ pub struct Ran {
     /// The part of the memory that files back after the run: the code of the program and its libraries.
     #[serde(default)]
     pub file_rss_bytes: u64,
+    /// The timeline as text, if the order wanted one and the scheduler has written it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeline: Option<String>,
 }
 
 #[cfg(test)]

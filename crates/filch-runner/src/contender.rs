@@ -2,10 +2,10 @@
 
 use std::cell::RefCell;
 
-use filch::ThreadPool;
 use filch::jobs::{self, Jobs, Parts};
 use filch::pool::Pool;
 use filch::worklist::{self, StartError, Worklist};
+use filch::{ThreadPool, Timeline};
 use filch_queue::Queue;
 use filch_workloads::{Answer, Instance, Kind, Listed};
 
@@ -81,6 +81,14 @@ pub trait Contender {
     /// If this scheduler cannot run programs of this kind: see [`Instance::kind`].
     fn run(&self, instance: &mut Instance) -> Result<Answer, String>;
 
+    /// As [`Contender::run`], and returns what the scheduler's workers did, and when; an error if this scheduler records no timelines.
+    ///
+    /// # Panics
+    /// As [`Contender::run`].
+    fn record(&self, _: &mut Instance) -> Result<(Answer, Timeline), String> {
+        Err("this scheduler records no timelines; filch's pools do".to_owned())
+    }
+
     /// Resets the counters that belong to one run and are not differences. Called before each run, untimed.
     fn forget_last_run(&self) {}
 
@@ -131,6 +139,10 @@ impl<P: Pool> Pooled<P> {
 impl<P: Pool> Contender for Pooled<P> {
     fn run(&self, instance: &mut Instance) -> Result<Answer, String> {
         Ok((self.run)(&self.pool, instance))
+    }
+
+    fn record(&self, instance: &mut Instance) -> Result<(Answer, Timeline), String> {
+        Ok(self.pool.record(|| (self.run)(&self.pool, instance)))
     }
 
     fn forget_last_run(&self) {

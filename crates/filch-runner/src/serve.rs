@@ -4,7 +4,9 @@
 //! error ends the runner with a message on standard error.
 
 use std::collections::BTreeMap;
-use std::io::{self, BufRead, Write};
+use std::fs::File;
+use std::io::{self, BufRead, BufWriter, Write};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -146,7 +148,10 @@ fn run(scheduler: &dyn Scheduler, order: &Order) -> io::Result<()> {
                 Job { workload: &workload, workers: order.workers, settings: &order.settings, stack_bytes: stack };
             let started = cold(scheduler, &job, order).and_then(|cold| Ok((cold, start(scheduler, &job, order)?)));
             match started {
-                Ok((cold, contender)) => answer(&*contender, &workload, &mut instance, &cold),
+                Ok((cold, contender)) => {
+                    let file = order.timeline.as_deref();
+                    answer(&*contender, &workload, &mut instance, &cold, file)
+                }
                 Err(why) => say(&refusal(&why)),
             }
         };
@@ -193,7 +198,13 @@ fn start(scheduler: &dyn Scheduler, job: &Job<'_>, order: &Order) -> Result<Box<
     Ok(contender)
 }
 
-fn answer(contender: &dyn Contender, workload: &Workload, instance: &mut Instance, cold: &Counts) -> io::Result<()> {
+fn answer(
+    contender: &dyn Contender,
+    workload: &Workload,
+    instance: &mut Instance,
+    cold: &Counts,
+    file: Option<&Path>,
+) -> io::Result<()> {
     let mut background = Background::default();
     instance.reset();
     let mut is_ready = true;
@@ -202,7 +213,7 @@ fn answer(contender: &dyn Contender, workload: &Workload, instance: &mut Instanc
         match request {
             Request::Run if is_ready => {
                 is_ready = false;
-                match timed(contender, workload, instance, &mut background) {
+                match timed(contender, workload, instance, &mut background, file) {
                     Ok(mut ran) => {
                         ran.counters.extend(object(cold));
                         say(&Reply::Ran(Box::new(ran)))?;
@@ -227,17 +238,27 @@ fn timed(
     workload: &Workload,
     instance: &mut Instance,
     background: &mut Background,
+    file: Option<&Path>,
 ) -> Result<Ran, String> {
     contender.forget_last_run();
     let counters = contender.counters();
     let (load, used) = (Load::now(), cpu_time());
     let start = Instant::now();
-    let result = contender.run(instance);
+    let result = match file {
+        None => contender.run(instance).map(|answer| (answer, None)),
+        Some(_) => contender.record(instance).map(|(answer, timeline)| (answer, Some(timeline))),
+    };
     let seconds = start.elapsed().as_secs_f64();
     // The check of the answer takes time and memory, so this is read before it.
     let (load_after, used_after, peak_rss_bytes) = (Load::now(), cpu_time(), peak_rss_bytes());
     let file_rss_bytes = file_rss_bytes();
-    let answer = result?;
+    let (answer, timeline) = result?;
+    let written = file.zip(timeline.as_ref()).map_or(Ok(()), |(file, timeline)| {
+        File::create(file)
+            .and_then(|out| timeline.write_perfetto(BufWriter::new(out)))
+            .map_err(|error| format!("the timeline cannot be written to {}: {error}", file.display()))
+    });
+    written?;
     let seconds = contender.seconds().unwrap_or(seconds);
     let cpu_seconds = used_after - used;
     background.add(seconds, load_after.busy - load.busy - cpu_seconds, load_after.stolen - load.stolen);
@@ -262,6 +283,7 @@ fn timed(
         stolen: background.stolen(),
         peak_rss_bytes,
         file_rss_bytes,
+        timeline: timeline.map(|timeline| timeline.to_string()),
     })
 }
 
@@ -353,7 +375,7 @@ mod tests {
         let mut instance = workload.prepare().unwrap();
         let mut ran = |pushed, complaint| {
             instance.reset();
-            timed(&Careless { pushed, complaint }, &workload, &mut instance, &mut Background::default()).unwrap()
+            timed(&Careless { pushed, complaint }, &workload, &mut instance, &mut Background::default(), None).unwrap()
         };
         // A complete binary tree.
         let right = ran(Some(63), None);

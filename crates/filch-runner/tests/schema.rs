@@ -16,6 +16,7 @@ fn requests() -> [Request; 4] {
         warmup: 1,
         warmup_parameters: Some(set(&[("n", "20")])),
         cold: true,
+        timeline: Some("fib.json".into()),
     };
     [Request::Describe, Request::Prepare(order), Request::Run, Request::Reset]
 }
@@ -54,6 +55,7 @@ fn replies() -> [Reply; 5] {
         stolen: 0.2,
         peak_rss_bytes: 4096,
         file_rss_bytes: 1024,
+        timeline: Some("worker 0  ███".to_owned()),
     };
     [
         Reply::Hello(hello),

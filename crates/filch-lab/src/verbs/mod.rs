@@ -9,6 +9,7 @@ mod report;
 mod reproduce;
 mod results;
 mod run;
+mod trace;
 
 use std::ffi::OsString;
 use std::process::Command;
@@ -24,6 +25,7 @@ pub(crate) fn run(verb: Verb) -> Result {
         Verb::Experiment(flags) => experiment::experiment(&flags),
         Verb::Reproduce(flags) => reproduce::reproduce(&flags),
         Verb::Run(flags) => run::run(&flags),
+        Verb::Trace(flags) => trace::trace(&flags),
         Verb::List(flags) => list::list(&flags),
         Verb::Peers(flags) => peers::peers(&flags),
         Verb::Report(flags) => report::report(&flags),

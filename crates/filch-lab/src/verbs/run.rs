@@ -3,11 +3,11 @@
 use std::io::Write;
 
 use filch_catalogue::{Kind, Memory, POOLS, Style, Workload, wait};
-use filch_protocol::{Order, cores};
+use filch_protocol::{Hello, Order, Ran, cores};
 
 use crate::error::{Error, Result, usage};
 use crate::export::json::Lines;
-use crate::flags::{Run as Flags, Size};
+use crate::flags::{Choice, Run as Flags, Size};
 use crate::identity::Placement;
 use crate::programs::{assignment, workload};
 use crate::record::{Occasion, Run};
@@ -18,13 +18,15 @@ use crate::stats::Sample;
 use crate::terminal::{BEST, DOUBT, FAILURE, GOOD, STRONG, colour, count, duration, paint, significant};
 
 pub(crate) fn run(flags: &Flags) -> Result {
-    let set = flags.set.iter().map(|text| assignment(text)).collect::<Result<Vec<_>>>()?;
-    let size = flags.size.unwrap_or(if flags.quick { Size::Quick } else { Size::Small });
-    let program = workload(&flags.workload, size, &set)?;
-    let scheduler = scheduler(flags, &program)?;
+    let program = flags.what.program()?;
+    let scheduler = match &flags.peer {
+        Some(peer) => Scheduler::from_peer(&program, peer)?.map_err(usage)?,
+        None => flags.what.scheduler(&program)?,
+    };
     let workers: Vec<usize> = match &flags.workers {
         Some(numbers) => numbers.iter().copied().map(usize::from).collect(),
-        None => vec![default_workers(flags)],
+        None if scheduler == Scheduler::Serial => vec![1],
+        None => vec![cores()],
     };
     if scheduler == Scheduler::Serial && workers != [1] {
         return Err(usage("the sequential program has one worker; omit --workers"));
@@ -70,12 +72,9 @@ fn measure(
     workers: usize,
     take: &mut dyn FnMut(Run) -> Result,
 ) -> Result {
-    let placement = if flags.pin { Placement::Pinned } else { Placement::Free };
-    let order = Order { warmup: flags.warmup as usize, ..scheduler.order(workload, workers, placement) };
-    let runner = scheduler.runner().path()?;
-    let asked = Asked { runner: &runner, order: &order, copies: 1, repeats: flags.repeat as usize, limit: None };
+    let (order, placement) = flags.what.order(workload, scheduler, workers);
     let mut repeat = 0;
-    let outcome = asked.run(&mut |hello, ran| {
+    ask(scheduler, &order, placement, flags.repeat as usize, &mut |hello, ran| {
         let occasion = Occasion {
             experiment: None,
             size: None,
@@ -89,8 +88,20 @@ fn measure(
         };
         repeat += 1;
         take(occasion.ran(hello, ran))
-    });
-    outcome.map_err(|trouble| match trouble {
+    })
+}
+
+/// Has a scheduler run a program.
+pub(super) fn ask(
+    scheduler: &Scheduler,
+    order: &Order,
+    placement: Placement,
+    repeats: usize,
+    take: &mut dyn FnMut(&Hello, Ran) -> Result,
+) -> Result {
+    let runner = scheduler.runner().path()?;
+    let asked = Asked { runner: &runner, order, copies: 1, repeats, limit: None };
+    asked.run(take).map_err(|trouble| match trouble {
         Trouble::Refused(why) => usage(why),
         Trouble::Broken(why) => Error::FailedBecause(format!("{} failed: {why}", scheduler.identity(placement))),
         Trouble::Interrupted => Error::Interrupted,
@@ -98,33 +109,39 @@ fn measure(
     })
 }
 
-fn default_workers(flags: &Flags) -> usize {
-    if flags.peer.is_none() && flags.pool.as_deref() == Some("serial") { 1 } else { cores() }
-}
+impl Choice {
+    pub(super) fn program(&self) -> Result<Workload> {
+        let set = self.set.iter().map(|text| assignment(text)).collect::<Result<Vec<_>>>()?;
+        let size = self.size.unwrap_or(if self.quick { Size::Quick } else { Size::Small });
+        workload(&self.workload, size, &set)
+    }
 
-fn scheduler(flags: &Flags, program: &Workload) -> Result<Scheduler> {
-    if let Some(peer) = &flags.peer {
-        return Scheduler::from_peer(program, peer)?.map_err(usage);
-    }
-    let default = match program.kind() {
-        Kind::Worklist | Kind::Queue => "chase-lev",
-        Kind::Jobs => "wsq",
-        _ => POOLS[0].name,
-    };
-    let pool = flags.pool.as_deref().unwrap_or(default);
-    let wait = wait(flags.wait.as_deref()).map_err(usage)?;
-    let style = flags.style.unwrap_or(Style::Handles);
-    let scheduler = Scheduler::from_pool(program, pool, style, wait)?.map_err(usage)?;
-    if flags.style.is_some() || flags.wait.is_some() {
-        match scheduler {
-            Scheduler::Serial => {
-                return Err(usage("the sequential program has no tasks; omit --style and --wait"));
+    pub(super) fn scheduler(&self, program: &Workload) -> Result<Scheduler> {
+        let default = match program.kind() {
+            Kind::Worklist | Kind::Queue => "chase-lev",
+            Kind::Jobs => "wsq",
+            _ => POOLS[0].name,
+        };
+        let pool = self.pool.as_deref().unwrap_or(default);
+        let wait = wait(self.wait.as_deref()).map_err(usage)?;
+        let style = self.style.unwrap_or(Style::Handles);
+        let scheduler = Scheduler::from_pool(program, pool, style, wait)?.map_err(usage)?;
+        if self.style.is_some() || self.wait.is_some() {
+            match scheduler {
+                Scheduler::Serial => {
+                    return Err(usage("the sequential program has no tasks; omit --style and --wait"));
+                }
+                Scheduler::Worklist(_) => return Err(usage("worklists have no joins; omit --style and --wait")),
+                Scheduler::Filch { .. } | Scheduler::Peer(_) | Scheduler::Foreign(_) => {}
             }
-            Scheduler::Worklist(_) => return Err(usage("worklists have no joins; omit --style and --wait")),
-            Scheduler::Filch { .. } | Scheduler::Peer(_) | Scheduler::Foreign(_) => {}
         }
+        Ok(scheduler)
     }
-    Ok(scheduler)
+
+    pub(super) fn order(&self, program: &Workload, scheduler: &Scheduler, workers: usize) -> (Order, Placement) {
+        let placement = if self.pin { Placement::Pinned } else { Placement::Free };
+        (Order { warmup: self.warmup as usize, ..scheduler.order(program, workers, placement) }, placement)
+    }
 }
 
 /// Prints a few lines for people.

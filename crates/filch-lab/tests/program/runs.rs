@@ -7,7 +7,7 @@ use std::process::Stdio;
 use serde_json::Value;
 
 use crate::driver::driver;
-use crate::{lines, refuses, stderr, stdout, well};
+use crate::{folder, lines, refuses, stderr, stdout, well};
 
 #[test]
 fn runners_are_built_by_name() {
@@ -41,6 +41,34 @@ fn a_run_prints_the_documented_object_and_nothing_else() {
             assert!(!run["machine"][name].is_null(), "{name}");
         }
     }
+}
+
+#[test]
+fn a_trace_shows_what_each_worker_did() {
+    let file = folder().join("trace.json");
+    let file = file.to_str().unwrap();
+    for choice in [&["--pool", "split"][..], &["--pool", "pdq-r:interrupts=flag"], &["--style", "closures"]] {
+        let start = ["trace", "fib", "--set", "n=24", "--workers", "3", "-o", file];
+        let said = stdout(&well(&[&start[..], choice].concat()));
+        for wanted in ["fib n=24 on filch", "worker 0  ", "worker 2  ", "https://ui.perfetto.dev"] {
+            assert!(said.contains(wanted), "{wanted:?} is missing: {said}");
+        }
+        let trace: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+        let events = trace["traceEvents"].as_array().unwrap();
+        let named = |name: &str| events.iter().filter(|event| event["name"] == name).count();
+        assert_eq!((named("thread_name"), named("process_name")), (3, 1));
+        assert!(named("call") + named("job") >= 1, "nobody ran the program");
+        let is_stolen = |event: &&Value| event["name"] == "task" && event["args"]["owner"] != event["tid"];
+        assert_eq!(named("steal"), 2 * events.iter().filter(is_stolen).count(), "each stolen fork has an arrow");
+        for event in events {
+            assert!(event["ts"].as_f64().is_some_and(|at| at >= 0.0) && event["tid"].as_u64().is_some_and(|at| at < 3));
+            assert_eq!(event["dur"].is_number(), event["ph"] == "X", "{event}");
+        }
+    }
+    assert_eq!(stdout(&well(&["trace", "fib", "--set", "n=10", "-q", "-o", file])), "");
+    refuses(&["trace", "fib", "--pool", "serial", "-o", file], &["a pool"]);
+    refuses(&["trace", "closure", "-o", file], &["a pool"]);
+    refuses(&["trace", "fib", "-o", "no/such/folder/fib.json"], &["no/such/folder/fib.json"]);
 }
 
 #[test]

@@ -8,6 +8,7 @@
 mod notes;
 mod perfetto;
 mod recorders;
+mod text;
 
 use std::time::Duration;
 
@@ -20,6 +21,7 @@ pub(crate) use recorders::Recorders;
 /// let pool = filch::ThreadPool::new(2)?;
 /// let (sum, timeline) = pool.record(|| pool.install(|| filch::map_reduce(0..1000_u64, 0, |n| n, |a, b| a + b)));
 /// assert_eq!(sum, 499_500);
+/// println!("{timeline}");
 /// for (index, worker) in timeline.workers.iter().enumerate() {
 ///     println!("worker {index} worked for {:?} of {:?}", worker.times().working, timeline.length);
 /// }

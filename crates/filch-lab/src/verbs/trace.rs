@@ -1,0 +1,54 @@
+//! `filch trace`: what each worker does during one run of a program.
+
+use std::io::Write;
+
+use filch_protocol::{Order, cores};
+
+use super::run::ask;
+use crate::error::{Error, Result, usage};
+use crate::export::json::check_writable;
+use crate::flags::Trace as Flags;
+use crate::identity::ProgramId;
+use crate::runners;
+use crate::scheduler::Scheduler;
+use crate::terminal::{BEST, STRONG, colour, duration, paint};
+
+pub(super) fn trace(flags: &Flags) -> Result {
+    let program = flags.what.program()?;
+    let scheduler = flags.what.scheduler(&program)?;
+    if !matches!(scheduler, Scheduler::Filch { .. }) {
+        return Err(usage("a timeline shows the workers of a pool: name one with --pool, and a fork–join program"));
+    }
+    check_writable(&flags.output)?;
+    runners::ready(&[scheduler.runner()].into(), !flags.quiet)?;
+    crate::interrupt::watch()?;
+    let workers = flags.workers.map_or_else(cores, usize::from);
+    let (order, placement) = flags.what.order(&program, &scheduler, workers);
+    let file = std::path::absolute(&flags.output).map_err(|error| usage(error.to_string()))?;
+    let mut ran = None;
+    let order = Order { timeline: Some(file), ..order };
+    ask(&scheduler, &order, placement, 1, &mut |_, one| {
+        ran = Some(one);
+        Ok(())
+    })?;
+    let ran = ran.expect("one run was asked for");
+    let Some(timeline) = &ran.timeline else {
+        return Err(Error::FailedBecause("the runner has written no timeline".to_owned()));
+    };
+    if !flags.quiet {
+        let (mut out, colour) = (std::io::stdout().lock(), colour());
+        let who = paint(&scheduler.identity(placement).to_string(), STRONG, colour);
+        let time = paint(&duration(ran.seconds), BEST, colour);
+        let plural = if workers == 1 { "" } else { "s" };
+        writeln!(
+            out,
+            "{} on {who}, {workers} worker{plural}: {time}\n\n{timeline}\n",
+            paint(&ProgramId::of(&program).to_string(), STRONG, colour)
+        )?;
+        writeln!(out, "Written to {}: open it at https://ui.perfetto.dev.", flags.output.display())?;
+    }
+    match ran.error {
+        Some(why) => Err(Error::FailedBecause(format!("the run is wrong: {why}"))),
+        None => Ok(()),
+    }
+}
