@@ -9,6 +9,7 @@ use crate::inside::host::{PerProcess, Single};
 use crate::pool::Split;
 use crate::start::Failed;
 use crate::thread_pool::ThreadPool;
+use crate::timeline::exit::TimelineFile;
 use crate::wait::Begins;
 
 struct Global {
@@ -26,20 +27,23 @@ impl ThreadPool {
     /// Its settings are those of [`Builder::build_global`], if that comes first. Otherwise its size is the environment
     /// variable `FILCH_WORKERS`, else it [follows](Builder::follow_processors) the processors that the process may use, even if
     /// the first thread to call is pinned. If the system refuses that many threads or that much address space, the pool has smaller stacks
-    /// or fewer workers, with a warning on standard error.
+    /// or fewer workers, with a warning on standard error. With `FILCH_TIMELINE=FILE` it is [recorded](crate::timeline) until the process
+    /// ends.
     ///
     /// ```
     /// assert!(filch::ThreadPool::global().workers() >= 1);
     /// ```
     ///
     /// # Panics
-    /// If not even one worker can be started, or `FILCH_WORKERS` is no number of workers.
+    /// If not even one worker can be started, `FILCH_WORKERS` is no number of workers, or the file of `FILCH_TIMELINE` cannot be made.
     pub fn global() -> &'static Self {
         let made = GLOBAL.get().get_or_make(|| {
             // Unpinned, even if the first thread to call is pinned.
             let mut builder = Builder::new();
             builder.unpin = true;
+            let wanted = TimelineFile::by_environment()?;
             let pool = builder.build_at_most()?;
+            wanted.records(&pool.common);
             Ok(Global { pool, builder })
         });
         match made {
@@ -98,7 +102,10 @@ impl Builder {
         self.unpin = !self.pin;
         let make = move || {
             let workers = self.settle_workers()?;
-            Ok(Global { pool: self.try_build_with(workers)?, builder: self })
+            let wanted = TimelineFile::by_environment()?;
+            let pool = self.try_build_with(workers)?;
+            wanted.records(&pool.common);
+            Ok(Global { pool, builder: self })
         };
         let made: Result<_, Failed<Split>> = GLOBAL.get().make_first(make);
         // What has been built ends after the making, for which a start hook that wants the global pool waits.

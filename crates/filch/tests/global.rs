@@ -231,6 +231,32 @@ fn is_told_nonsense() {
     assert_eq!(fib(10), 55);
 }
 
+/// The file may be that of an earlier run.
+#[test]
+fn the_global_pool_is_recorded_on_request() {
+    let file = format!("{}/global.json", env!("CARGO_TARGET_TMPDIR"));
+    for child in ["is_told_nothing", "ends", "builds"] {
+        succeeds(child, &[("FILCH_TIMELINE", &file)]);
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert!(text.contains("\"worker 0\"") && text.ends_with("]}\n"), "{child}: {text}");
+        let works = ["call", "job", "task"].iter().any(|name| text.contains(&format!("\"name\":\"{name}\"")));
+        assert_eq!(works, child != "is_told_nothing", "{child}: {text}");
+        std::fs::remove_file(&file).unwrap();
+    }
+    succeeds("has_no_place_for_a_timeline", &[("FILCH_TIMELINE", "no/such/folder/x.json")]);
+}
+
+#[test]
+#[ignore = "run by another"]
+fn has_no_place_for_a_timeline() {
+    let names = |error: String| assert!(error.contains("FILCH_TIMELINE=no/such/folder/x.json: the file"), "{error}");
+    names(ThreadPool::builder().build_global().map(|_| ()).unwrap_err().to_string());
+    let payload = catch_unwind(ThreadPool::global).map(|_| ()).unwrap_err();
+    names(payload.downcast_ref::<String>().unwrap().clone());
+    // Other pools need no file.
+    assert_eq!(ThreadPool::new(2).unwrap().workers(), 2);
+}
+
 #[test]
 #[ignore = "run by another"]
 fn is_told_nothing() {

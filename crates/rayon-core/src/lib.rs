@@ -19,6 +19,8 @@
 //!   global pool, if the pool has at least two threads and nobody has set names, a stack size, or start or exit
 //!   handlers;
 //! * `FILCH_STATS=1`: prints counters on standard error when a pool, or the process, ends;
+//! * `FILCH_TIMELINE=FILE`: writes what each worker of the global pool did, and when, to the file when the process ends, for the viewer at
+//!   <https://ui.perfetto.dev>; `%p` in its name stands for the number of the process;
 //! * `RAYON_NUM_THREADS`, then `RAYON_RS_NUM_CPUS`: the number of threads of a pool built without one.
 
 mod broadcast;

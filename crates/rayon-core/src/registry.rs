@@ -321,7 +321,7 @@ static GLOBAL: PerProcess<Single<(Arc<Registry>, Lease)>> = PerProcess::new();
 /// Returns the registry for threads that are not workers. The first use starts it.
 #[inline]
 pub(crate) fn global_registry() -> &'static Arc<Registry> {
-    match GLOBAL.get().get_or_make(default_global_registry) {
+    match GLOBAL.get().get_or_make(|| recorded(default_global_registry)) {
         Ok((registry, _)) => registry,
         Err(error) => panic!("the global thread pool cannot be started: {error}"),
     }
@@ -339,8 +339,18 @@ pub(crate) fn init_global_registry<S>(
 where
     S: ThreadSpawn,
 {
-    let made = GLOBAL.get().make_first(|| Registry::new(builder, true))?;
+    let made = GLOBAL.get().make_first(|| recorded(|| Registry::new(builder, true)))?;
     made.map(|(registry, _)| registry).ok_or(ThreadPoolBuildError::new(ErrorKind::GlobalPoolAlreadyInitialized))
+}
+
+/// Makes a global registry, and has it recorded if the environment asks for that.
+fn recorded(
+    make: impl FnOnce() -> Result<(Arc<Registry>, Lease), ThreadPoolBuildError>,
+) -> Result<(Arc<Registry>, Lease), ThreadPoolBuildError> {
+    let wanted = settings::timeline().map_err(|error| ThreadPoolBuildError::new(ErrorKind::IOError(error)))?;
+    let made = make()?;
+    wanted.belongs_to(&made.0.crew);
+    Ok(made)
 }
 
 /// Makes a registry with the number of threads given by the environment, or else by the system's processors; with fewer

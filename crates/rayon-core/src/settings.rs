@@ -1,15 +1,15 @@
 //! The environment's settings for filch, read whenever a pool is built.
 //!
 //! `FILCH_POOL` names the task pool, `FILCH_WAIT` says what workers do while they wait, `FILCH_CALLER` whether callers
-//! work themselves, and `FILCH_STATS=1` asks for the counters at the end. An unknown value is an error, not a default:
-//! a user who sets one wants to see its effect.
+//! work themselves, `FILCH_STATS=1` asks for the counters at the end, and `FILCH_TIMELINE` names a file for a timeline of the
+//! global pool. An unknown value is an error, not a default: a user who sets one wants to see its effect.
 
 use std::env;
 use std::io;
 
-use filch::inside::host::{Crew, Lease, Processors, Seat};
+use filch::inside::host::{Crew, Lease, Processors, Seat, TimelineFile};
 use filch::pool::{Heartbeat, Queued, Request, Split, Wool};
-use filch::{Builder, Wait};
+use filch::{BuildError, Builder, Wait};
 use filch_queue::{ChaseLev, Lace, PdqRAsync, The};
 
 /// The task pools that `FILCH_POOL` may name.
@@ -17,7 +17,16 @@ const POOLS: [&str; 7] = ["split", "wool", "chase-lev", "lace", "the", "pdq-r-as
 
 /// Returns the value of a variable, unless it is unset or empty.
 fn variable(name: &'static str) -> io::Result<Option<String>> {
-    filch::inside::host::variable(name).map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))
+    filch::inside::host::variable(name).map_err(unusable)
+}
+
+fn unusable(error: BuildError) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, error)
+}
+
+/// Returns where the timeline of the global pool goes.
+pub(crate) fn timeline() -> io::Result<TimelineFile> {
+    TimelineFile::by_environment().map_err(unusable)
 }
 
 fn invalid(name: &str, value: &str, why: &str) -> io::Error {

@@ -22,9 +22,10 @@ fn fib(n: u64) -> u64 {
 fn child_with(variables: &[(&str, &str)]) -> Output {
     let mut command = Command::new(env::current_exe().unwrap());
     command.args(["--exact", "child", "--ignored", "--nocapture"]);
-    for name in ["FILCH_POOL", "FILCH_WAIT", "FILCH_CALLER", "FILCH_STATS", "RAYON_NUM_THREADS", "RAYON_RS_NUM_CPUS"] {
+    for name in ["POOL", "WAIT", "CALLER", "STATS", "TIMELINE"].map(|name| format!("FILCH_{name}")) {
         command.env_remove(name);
     }
+    command.env_remove("RAYON_NUM_THREADS").env_remove("RAYON_RS_NUM_CPUS");
     command.envs(variables.iter().copied()).output().unwrap()
 }
 
@@ -96,6 +97,25 @@ fn counters_are_printed_on_request() {
     let (_, told) = said(&[("FILCH_STATS", "1"), ("RAYON_NUM_THREADS", "2")]);
     let lines: Vec<_> = told.lines().filter(|line| line.starts_with("filch: pool of 2: steals ")).collect();
     assert_eq!(lines.len(), 2, "the child's pool and the global one: {told}");
+}
+
+#[test]
+fn the_global_pool_is_recorded_on_request() {
+    let pattern = format!("{}/timeline-%p.json", env!("CARGO_TARGET_TMPDIR"));
+    let files = || {
+        let files = std::fs::read_dir(env!("CARGO_TARGET_TMPDIR")).unwrap().map(|file| file.unwrap().path());
+        files.filter(|path| path.file_name().unwrap().to_string_lossy().starts_with("timeline-")).collect::<Vec<_>>()
+    };
+    files().iter().for_each(|old| std::fs::remove_file(old).unwrap());
+    said(&[("FILCH_TIMELINE", &pattern), ("RAYON_NUM_THREADS", "3")]);
+    let [file] = &files()[..] else { panic!("{:?}", files()) };
+    let text = std::fs::read_to_string(file).unwrap();
+    assert!(text.contains("\"worker 2\"") && !text.contains("\"worker 3\""), "{text}");
+    assert!(text.contains("\"call\"") || text.contains("\"job\""), "the call is not in it: {text}");
+    assert!(text.ends_with("]}\n"), "{text}");
+    let output = child_with(&[("FILCH_TIMELINE", "no/such/folder/x.json")]);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
+    assert!(!output.status.success() && told.contains("FILCH_TIMELINE=no/such/folder/x.json"), "{told}");
 }
 
 #[test]

@@ -239,7 +239,7 @@ impl Crew {
         f(&Mortal { common: &self.common, running: &threads.0, start_one: &start_one, start: &start });
     }
 
-    pub(super) fn common(&self) -> &Common {
+    pub(crate) fn common(&self) -> &Arc<Common> {
         &self.common
     }
 

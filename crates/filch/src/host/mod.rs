@@ -75,6 +75,7 @@ pub use crate::process::PerProcess;
 pub use crate::single::Single;
 pub use crate::spawn::MayDangle;
 pub use crate::thread::Thread;
+pub use crate::timeline::exit::TimelineFile;
 pub use crate::unwind::{AbortOnUnwind, FirstPanic};
 
 /// A count of things to wait for.

@@ -28,7 +28,7 @@ struct GoingOn {
 }
 
 /// Where a recording begins.
-struct Beginning {
+pub(super) struct Beginning {
     recording: Recording,
     at: Duration,
     /// Per worker, the number of entries before, and whether it is idle.
@@ -65,7 +65,8 @@ impl Recorders {
         (result, self.read(&beginning))
     }
 
-    fn begin(&self, is_idle: impl Fn(usize) -> bool) -> Beginning {
+    /// Begins a recording, which stays while nobody ends it; `is_idle` says which worker is.
+    pub(super) fn begin(&self, is_idle: impl Fn(usize) -> bool) -> Beginning {
         let mut going_on = self.going_on();
         let recording = *going_on.recording.get_or_insert_with(|| self.recorder.begin());
         going_on.count += 1;
@@ -77,7 +78,7 @@ impl Recorders {
     }
 
     /// Returns what has been noted since.
-    fn read(&self, beginning: &Beginning) -> Timeline {
+    pub(super) fn read(&self, beginning: &Beginning) -> Timeline {
         let length = self.born.elapsed() - beginning.at;
         let read = |(log, &(before, is_idle)): (&Padded<Log<Native>>, &(usize, bool))| -> Track {
             draw(log.read(beginning.recording, before), beginning.at, length, is_idle)
