@@ -158,9 +158,11 @@ pub const SETTLED: &[Settled] = &[
     #[cfg(target_arch = "x86_64")]
     settled("ff-cl", 6, 3),
     #[cfg(target_arch = "x86_64")]
-    settled("thep", 13, 3),
+    settled("thep", 15, 3),
     #[cfg(target_arch = "x86_64")]
-    settled("thep-impatient", 13, 3),
+    settled("thep-apart", 15, 3),
+    #[cfg(target_arch = "x86_64")]
+    settled("thep-impatient", 15, 3),
     settled("runtime", 35, 18),
     settled("guest", 35, 18),
     settled("seize", 35, 18),

@@ -247,7 +247,7 @@ pub fn of(subject: &str, all: &[Scenario]) -> Vec<Scenario> {
             &["runtime", "guest", "seize", "wool", "beat", "ticks", "lace"]
         }
         "ff-the" => &["ff-the", "the"],
-        "thep" | "thep-impatient" => &["thep", "thep-impatient"],
+        "thep" | "thep-apart" | "thep-impatient" => &["thep", "thep-apart", "thep-impatient"],
         // Shares its blocks, from which the other delegates.
         "bwos-l" => &["bwos-l", "padws"],
         // Two forms in one file.

@@ -52,6 +52,7 @@
 //! | `FfThe` | a store per pop, a lock when it meets a thief | all but the newest δ; a thief never knows it empty |
 //! | `FfCl` | a store per pop | all but the newest δ |
 //! | `Thep` | a store per pop, a lock when it meets a thief | everything; a thief may wait for the owner's next operation |
+//! | `ThepApart` | as `Thep`, and a load | as `Thep` |
 //! | `ImpatientThep` | a store per pop, a lock when it meets a thief | everything, if the owner pops while the thief looks |
 //! | [`Unfenced`] | nothing | nothing: its owner is alone |
 //! | [`Lace`] | nothing until tasks are shared or taken back | what the owner has shared; it shares when asked |
@@ -70,7 +71,7 @@
 //! | [`PdqSTold`], [`PdqSOneStep`] | a check for an idle thief, then the clock | everything, when the owner deals |
 //! | [`IdempotentLifo`], [`IdempotentFifo`], [`IdempotentDeque`] | nothing | everything, perhaps more than once |
 //!
-//! `FfThe`, `FfCl`, `Thep` and `ImpatientThep` need the feature `fence-free` and x86-64. They omit the fence because a processor's store
+//! `FfThe`, `FfCl`, `Thep`, `ThepApart` and `ImpatientThep` need the feature `fence-free` and x86-64. They omit the fence because a processor's store
 //! buffer is bounded. They must be given δ, half that bound: see `Delta`.
 //!
 //! # What the owner pays
@@ -91,6 +92,7 @@
 //! | `ff-the` | 38 | 38 | 17 | 25 |
 //! | `ff-cl` | 35 | 45, 1 locked | 18 | 25 |
 //! | `thep` | 35 | 35 | 17 | 24 |
+//! | `thep-apart` | 35 | 35 | 17 | 24 |
 //! | `thep-impatient` | 35 | 35 | 17 | 24 |
 //! | `lace` | 38 | 38 | 24 | 21 |
 //! | `dsq` | 38 | 93, 1 locked | 20 | 23 |
@@ -254,6 +256,6 @@ pub use roles::{Full, Hand, Owner, Queue, Steal, StealMany, Thief, deal_out};
 pub use task::Task;
 pub use the::The;
 #[cfg(feature = "fence-free")]
-pub use thep::{ImpatientThep, Thep};
+pub use thep::{ImpatientThep, Thep, ThepApart};
 pub use unfenced::Unfenced;
 pub use wsq::{Wsq, WsqPacked};

@@ -53,6 +53,8 @@ macro_rules! for_each_queue {
             #[cfg(feature = "fence-free")]
             once thep: $crate::Thep, delta;
             #[cfg(feature = "fence-free")]
+            once thep_apart: $crate::ThepApart, delta;
+            #[cfg(feature = "fence-free")]
             once thep_impatient: $crate::ImpatientThep, delta;
             many lace: $crate::Lace;
             many dsq: $crate::Dsq;

@@ -9,12 +9,14 @@
 //! and its stores before the echo have arrived: the T that the thief reads from then on decides. If instead the owner
 //! comes down to the claim, it meets the thief at the lock, and the thief sees T fall and steps back.
 //!
+//! The thieves' number may also lie in a variable of its own, as the paper says in passing: [`ThepApart`]. A pop then loads two words.
+//!
 //! A poll echoes every claim until the owner's next push or pop: the owner is at rest. So a thief never waits for an owner
 //! that polls before it waits, sleeps or leaves.
 //!
 //! **Fields.** Each on its own line.
 //! * `head`: (H: low 32 bits, s: high 32 bits) and the lock. Thieves write the word under the lock and raise s with
-//!   every change; all read it.
+//!   every change; all read it. With the numbers apart, s is in `number` beside it instead, and written after H.
 //! * `tail`: T, written by the owner, read by thieves.
 //! * `echo`: P, written by the owner, read by the thief that has the lock. It is also the pad.
 //! * `ring`: the slots' address and number, never written. Its W slots are written by the owner and read by thieves.
@@ -50,6 +52,8 @@
 //! * E3: the echo in `pop` and `poll` (release) → its load in `await_echo` (acquire): the stores of T up to the echo come before
 //!   the thief's next load of T, and the task at the claimed index was pushed before them: an owner that takes it after
 //!   its echo comes to the lock.
+//! * E4, only with the numbers apart: the store of s in `steal` (release) → its load in `pop` (acquire): the pops after one that echoes s
+//!   see its claim. (That pop itself need not: its store of T comes before the echo.)
 //! * F': the fences in `steal` and `get_up` forbid that a thief reads `ANY_ECHO` while the owner, which has withdrawn it,
 //!   reads an H without the thief's claim.
 //! * L of `spin_lock.rs`.
@@ -72,8 +76,8 @@
 //! **Names.** H, s, T, P and W as in the paper, in code `head`, `s`, `tail`, `echo`, the ring's capacity; put and take
 //! are `push` and `pop`; ⊥ is `NO_ECHO`. `ANY_ECHO` is ours.
 //!
-//! **Scenarios.** `thep`, `thep_impatient`, `unsure_thep` and `unsure_thep_impatient` in the battery and the property
-//! tests; `thep` and `thep-impatient` in the checker; its pop in `emitted/main.rs`.
+//! **Scenarios.** `thep`, `thep_apart`, `thep_impatient`, `unsure_thep`, `unsure_thep_apart` and `unsure_thep_impatient` in the battery
+//! and the property tests; `thep`, `thep-apart` and `thep-impatient` in the checker; its pop in `emitted/main.rs`.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -104,7 +108,7 @@ use crate::{
 /// assert_eq!(owner.pop(), None);
 /// ```
 #[derive(Clone, Copy, Debug)]
-pub struct Thep<const PATIENCE: u32 = FOREVER>;
+pub struct Thep<const PATIENCE: u32 = FOREVER, const APART: bool = false>;
 
 /// THEP whose unsure thieves check for the echo 256 times, and are then refused.
 ///
@@ -121,6 +125,21 @@ pub struct Thep<const PATIENCE: u32 = FOREVER>;
 /// ```
 pub type ImpatientThep = Thep<256>;
 
+/// THEP whose thieves' number lies in a variable of its own: a pop loads one more word. A user sees no difference.
+///
+/// ```
+/// use core::num::NonZeroUsize;
+/// use filch_queue::{Delta, Owner, Queue, Steal, Task, ThepApart, Thief};
+///
+/// let (mut owner, mut thieves) = <ThepApart as Queue>::make(8, 1, &Delta::default());
+/// let task = Task::from_id(NonZeroUsize::MIN);
+/// owner.push(task).unwrap();
+/// owner.poll(); // or the thief would wait for the next pop
+/// assert_eq!(thieves[0].steal(), Steal::Task(task));
+/// assert_eq!(owner.pop(), None);
+/// ```
+pub type ThepApart = Thep<FOREVER, true>;
+
 /// Unlimited patience.
 pub const FOREVER: u32 = u32::MAX;
 
@@ -133,11 +152,13 @@ struct Shared<M: Memory> {
 
 struct Head<M: Memory> {
     word: M::AtomicU64,
+    /// s, if it is apart.
+    number: M::AtomicU32,
     lock: SpinLock<M>,
 }
 
 /// The owner's side of a [`Thep`] deque.
-pub struct Owner<M: Memory = Native> {
+pub struct Owner<const APART: bool, M: Memory = Native> {
     shared: Arc<Shared<M>>,
     tail: i64,
     limit: i64,
@@ -146,7 +167,7 @@ pub struct Owner<M: Memory = Native> {
 }
 
 /// A thief's side of a [`Thep`] deque.
-pub struct Thief<const PATIENCE: u32, M: Memory = Native> {
+pub struct Thief<const PATIENCE: u32, const APART: bool, M: Memory = Native> {
     shared: Arc<Shared<M>>,
     delta: Delta,
 }
@@ -177,16 +198,27 @@ const fn count(head: u32, tail: i64) -> i64 {
 }
 
 // SAFETY: by the invariants and edges in the module documentation.
-unsafe impl<const PATIENCE: u32, M: Memory> Queue<M> for Thep<PATIENCE> {
-    type Owner = Owner<M>;
-    type Thief = Thief<PATIENCE, M>;
+unsafe impl<const PATIENCE: u32, const APART: bool, M: Memory> Queue<M> for Thep<PATIENCE, APART> {
+    type Owner = Owner<APART, M>;
+    type Thief = Thief<PATIENCE, APART, M>;
     type Params = Delta;
 
     const PROMISES: Promises = Promises {
-        name: if PATIENCE == FOREVER { "thep" } else { "thep-impatient" },
+        name: if APART {
+            "thep-apart"
+        } else if PATIENCE == FOREVER {
+            "thep"
+        } else {
+            "thep-impatient"
+        },
         paper: "Morrison and Afek, Fence-Free Work Stealing on Bounded TSO Processors, ASPLOS 2014",
-        follows: "figure 5",
-        departures: if PATIENCE == FOREVER {
+        follows: if APART { "figure 5, and section 5" } else { "figure 5" },
+        departures: if APART {
+            &[
+                "Those of thep.",
+                "The thieves' counter is a variable of its own, as section 5 says in passing, which take() loads too.",
+            ]
+        } else if PATIENCE == FOREVER {
             &[
                 "Those of the.",
                 "A poll echoes every claim until the owner's next operation; in the paper only pops echo, and a thief waits for ever \
@@ -207,10 +239,10 @@ unsafe impl<const PATIENCE: u32, M: Memory> Queue<M> for Thep<PATIENCE> {
         answers_by_clock: false,
     };
 
-    fn make(capacity: usize, thieves: usize, &delta: &Delta) -> (Owner<M>, Vec<Thief<PATIENCE, M>>) {
+    fn make(capacity: usize, thieves: usize, &delta: &Delta) -> (Self::Owner, Vec<Self::Thief>) {
         assert!(capacity < MAX_CAPACITY, "the capacity is out of range");
         let shared = Arc::new(Shared {
-            head: Padded(Head { word: Atomic::new(pack(0, 0)), lock: SpinLock::new() }),
+            head: Padded(Head { word: Atomic::new(pack(0, 0)), number: Atomic::new(0), lock: SpinLock::new() }),
             tail: Padded(Atomic::new(0)),
             echo: Padded(Atomic::new(NO_ECHO)),
             // One more, for the spare slot.
@@ -222,7 +254,7 @@ unsafe impl<const PATIENCE: u32, M: Memory> Queue<M> for Thep<PATIENCE> {
     }
 }
 
-impl<M: Memory> Owner<M> {
+impl<const APART: bool, M: Memory> Owner<APART, M> {
     /// Raises `limit` above T, if there is room.
     #[cold]
     fn make_room(&mut self) -> bool {
@@ -284,7 +316,7 @@ impl<M: Memory> Owner<M> {
     }
 }
 
-impl<M: Memory> crate::Owner<Task> for Owner<M> {
+impl<const APART: bool, M: Memory> crate::Owner<Task> for Owner<APART, M> {
     #[inline]
     fn push(&mut self, task: Task) -> Result<(), Full<Task>> {
         if self.tail == self.limit && !self.make_room() {
@@ -308,8 +340,11 @@ impl<M: Memory> crate::Owner<Task> for Owner<M> {
         // I5: the processor may let the load below overtake at most δ of these stores; the compiler must let it
         // overtake none.
         M::compiler_fence();
+        // E4: pairs with the store in `steal`.
+        let number = if APART { self.shared.head.number.load(Ordering::Acquire) } else { 0 };
         // Relaxed: the owner reads nothing that thieves wrote because of it.
         let (s, head) = unpack(self.shared.head.word.load(Ordering::Relaxed));
+        let s = if APART { number } else { s };
         if count(head, t) < 0 {
             // B: the lock is between this store of T and the next.
             return self.pop_at_head(t);
@@ -339,7 +374,7 @@ impl<M: Memory> crate::Owner<Task> for Owner<M> {
     }
 }
 
-impl<const PATIENCE: u32, M: Memory> Thief<PATIENCE, M> {
+impl<const PATIENCE: u32, const APART: bool, M: Memory> Thief<PATIENCE, APART, M> {
     /// Waits until the owner has shown that it knows of claim `s` on index `head`, or has come down to it.
     #[cold]
     fn await_echo(&self, s: u32, head: u32) -> Steal<()> {
@@ -369,17 +404,23 @@ impl<const PATIENCE: u32, M: Memory> Thief<PATIENCE, M> {
     }
 }
 
-impl<const PATIENCE: u32, M: Memory> crate::Thief<Task> for Thief<PATIENCE, M> {
+impl<const PATIENCE: u32, const APART: bool, M: Memory> crate::Thief<Task> for Thief<PATIENCE, APART, M> {
     #[inline]
     fn steal(&mut self) -> Steal<Task> {
         let shared = &*self.shared;
         let _locked = shared.head.lock.lock();
         // Relaxed: written only under the lock.
         let (s, head) = unpack(shared.head.word.load(Ordering::Relaxed));
-        let s = s.wrapping_add(1);
+        // Relaxed: likewise.
+        let s = if APART { shared.head.number.load(Ordering::Relaxed) } else { s }.wrapping_add(1);
+        let beside = if APART { 0 } else { s };
         // E2: pairs with the load in `make_room`.
         // kept over Relaxed: load buffering would let reads of slots return the next tasks there.
-        shared.head.word.store(pack(s, head.wrapping_add(1)), Ordering::Release);
+        shared.head.word.store(pack(beside, head.wrapping_add(1)), Ordering::Release);
+        if APART {
+            // E4: pairs with the load in `pop`.
+            shared.head.number.store(s, Ordering::Release);
+        }
         // F: pairs with no fence, only with the bound (I5): the claim is in memory before the thief reads T. F': pairs with the fence in `get_up`.
         M::fence(Ordering::SeqCst);
         // E1: pairs with the stores in `push` and `pop`.
@@ -392,7 +433,7 @@ impl<const PATIENCE: u32, M: Memory> crate::Thief<Task> for Thief<PATIENCE, M> {
         } else {
             // E2: pairs with the load in `make_room`. I6: s stays raised.
             // kept over Relaxed: load buffering would let reads of slots return the next tasks there.
-            shared.head.word.store(pack(s, head), Ordering::Release);
+            shared.head.word.store(pack(beside, head), Ordering::Release);
             if answer.is_empty() { Steal::Empty } else { Steal::Aborted }
         }
     }

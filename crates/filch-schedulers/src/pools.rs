@@ -190,6 +190,11 @@ pub fn described_pools() -> Vec<PoolSpec> {
             "owner wait-free until it meets a thief, steal waits for the owner's next operation",
         ),
         #[cfg(target_arch = "x86_64")]
+        on::<filch_queue::ThepApart>(
+            "thep whose thieves keep their counter in a variable of its own, which costs the owner a load",
+            "owner wait-free until it meets a thief, steal waits for the owner's next operation",
+        ),
+        #[cfg(target_arch = "x86_64")]
         on::<filch_queue::ImpatientThep>(
             "thep whose thieves look for the echo 256 times and give up",
             "owner wait-free until it meets a thief, steal blocking or refused",

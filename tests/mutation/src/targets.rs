@@ -130,7 +130,7 @@ pub const TARGETS: &[Target] = &[
     queue("crates/filch-queue/src/spin_lock.rs", &["the::", "dsq::"], &["the", "dsq"]),
     queue("crates/filch-queue/src/task.rs", &["abp::", "lace::"], &[]),
     queue("crates/filch-queue/src/the.rs", &["the::", "raced::"], &["the", "ff-the"]),
-    queue("crates/filch-queue/src/thep.rs", &["thep::", "raced::"], &["thep", "thep-impatient"]),
+    queue("crates/filch-queue/src/thep.rs", &["thep::", "thep_apart::", "raced::"], &["thep", "thep-apart", "thep-impatient"]),
     queue("crates/filch-queue/src/wsq.rs", &["wsq::", "wsq_packed::", "shared::"], &["wsq", "wsq-packed"]),
 ];
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use filch_queue::{Delta, FfCl, FfThe, Owner, Queue, Task, Thep, Thief};
+use filch_queue::{Delta, FfCl, FfThe, Owner, Queue, Task, Thep, ThepApart, Thief};
 
 use super::battery::{Row, called, client, queue};
 use super::cost::Cost::{Full, FullTso, Quick, QuickTso};
@@ -18,6 +18,18 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         setting.delta.map_or_else(Delta::default, exactly)
     }
     const EXACT: Row = ("++++|----", &[2], 8, QuickTso);
+    /// Thieves that wait for the echo.
+    const PATIENT: &[Row] = &[
+        EXACT,
+        ("+++|----", &[2], 3, QuickTso),
+        ("++|.", &[2], 2, QuickTso),
+        ("+|.-", &[1], 1, QuickTso),
+        ("++|.-.", &[2], 2, QuickTso),
+        ("+|.+.", &[1, 1], 2, QuickTso),
+        ("++|.--+.", &[2], 3, Full),
+        ("++|-.-+.", &[2, 1], 3, FullTso),
+        ("+++.-+.-.", &[3], 3, FullTso),
+    ];
     let rows: &[Row] = &[
         EXACT,
         ("+++|---", &[2], 3, QuickTso),
@@ -44,21 +56,8 @@ pub(super) fn scenarios() -> Vec<Scenario> {
             delta,
             delta,
         ),
-        queue::<Thep>(
-            &[
-                EXACT,
-                ("+++|----", &[2], 3, QuickTso),
-                ("++|.", &[2], 2, QuickTso),
-                ("+|.-", &[1], 1, QuickTso),
-                ("++|.-.", &[2], 2, QuickTso),
-                ("+|.+.", &[1, 1], 2, QuickTso),
-                ("++|.--+.", &[2], 3, Full),
-                ("++|-.-+.", &[2, 1], 3, FullTso),
-                ("+++.-+.-.", &[3], 3, FullTso),
-            ],
-            delta,
-            delta,
-        ),
+        queue::<Thep>(PATIENT, delta, delta),
+        queue::<ThepApart>(PATIENT, delta, delta),
     ];
     let exact = client(&EXACT).to_string();
     let mut all: Vec<Scenario> = all.into_iter().flatten().collect();
@@ -120,6 +119,12 @@ fn exactly(delta: usize) -> Delta {
 /// both swap for it, or the thief waits for the echo.
 fn published() -> Vec<Scenario> {
     const APART: Row = ("+++-", &[1], 4, Quick);
+    const PUBLISHED: &[Row] = &[
+        ("+|.-", &[1], 1, Quick),
+        ("+|.+.", &[2], 2, Quick),
+        ("+|.+.", &[1, 1], 2, QuickTso),
+        ("++|--.", &[1], 2, Quick),
+    ];
     let mut all = [
         called("δ=1", queue::<FfThe>(&[APART], |_| exactly(1), |_| exactly(1))),
         called("δ=1", queue::<FfCl>(&[APART, ("+++", &[1], 1, Quick)], |_| exactly(1), |_| exactly(1))),
@@ -133,14 +138,8 @@ fn published() -> Vec<Scenario> {
                 |_| Delta::INFINITE,
             ),
         ),
-        called(
-            "δ=∞",
-            queue::<Thep>(
-                &[("+|.-", &[1], 1, Quick), ("+|.+.", &[2], 2, Quick), ("+|.+.", &[1, 1], 2, QuickTso)],
-                |_| Delta::INFINITE,
-                |_| Delta::INFINITE,
-            ),
-        ),
+        called("δ=∞", queue::<Thep>(PUBLISHED, |_| Delta::INFINITE, |_| Delta::INFINITE)),
+        called("δ=∞", queue::<ThepApart>(PUBLISHED, |_| Delta::INFINITE, |_| Delta::INFINITE)),
     ]
     .concat();
     for scenario in &mut all {

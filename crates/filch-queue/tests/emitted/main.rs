@@ -11,7 +11,7 @@ use core::num::NonZeroUsize;
 use filch_queue::lace::{Moves, Policies};
 use filch_queue::{
     ChaseLev, Delta, FfCl, FfThe, ImpatientThep, Lace, Owner, Padded, PdqR, PdqRAsync, Queue, Steal, Task, The, Thep,
-    Thief, Unfenced, Wsq, WsqPacked,
+    ThepApart, Thief, Unfenced, Wsq, WsqPacked,
 };
 use single_step::{Access, Step, counted, traced};
 
@@ -24,6 +24,8 @@ struct Pop {
     tail: Access,
     /// Where thieves take: a thief writes it and the owner reads it.
     head: Access,
+    /// The thieves' number, if it is apart from that: likewise, but four bytes.
+    numbers: Vec<Access>,
     /// Other writes outside the owner's own memory.
     others: Vec<Access>,
 }
@@ -62,9 +64,11 @@ impl Pop {
         let is_tail = |access: &Access| steals(access.address, |access| access.reads);
         let tail = single(writes.clone().filter(is_tail), "store of T");
         let reads = shared.iter().copied().filter(|access| access.reads);
-        let head = single(reads.filter(|access| steals(access.address, |access| access.writes)), "load of H");
+        let of_thieves = reads.filter(|access| steals(access.address, |access| access.writes));
+        let (numbers, heads): (Vec<_>, Vec<_>) = of_thieves.partition(|access| access.bytes == 4);
+        let head = single(heads.into_iter(), "load of H");
         let others = writes.by_ref().filter(|access| *access != tail).collect();
-        Self { steps, tail, head, others }
+        Self { steps, tail, head, numbers, others }
     }
 
     fn position(&self, access: Access) -> usize {
@@ -83,6 +87,9 @@ impl Pop {
         let pad = single(self.others.iter().copied(), "pad");
         assert!(self.position(self.tail) < self.position(self.head), "the load of H comes first: {:?}", self.steps);
         assert!(self.position(self.head) < self.position(pad), "the pad comes too early: {:?}", self.steps);
+        let between = self.position(self.tail)..self.position(pad);
+        let are_between = self.numbers.iter().all(|number| between.contains(&self.position(*number)));
+        assert!(are_between, "a number is read too early or too late: {:?}", self.steps);
         let lines = [self.tail, self.head, pad].map(|access| access.address / LINE);
         assert!(lines[0] != lines[1] && lines[1] != lines[2] && lines[0] != lines[2], "they share lines: {lines:?}");
     }
@@ -114,6 +121,9 @@ fn ff_cl_pops_without_a_fence() {
 #[test]
 fn thep_pops_without_a_fence() {
     Pop::of::<ImpatientThep>(&delta()).assert_fence_free();
+    let apart = Pop::of::<ThepApart>(&delta());
+    apart.assert_fence_free();
+    assert_eq!(apart.numbers.len(), 1, "{:?}", apart.steps);
 }
 
 /// These show that the test detects a fence.
@@ -174,6 +184,7 @@ fn forms_as_printed_synchronize_as_their_figures_say() {
     assert_eq!(of_push_and_pop::<FfThe>(1, &delta()), [NOTHING; 2]);
     assert_eq!(of_push_and_pop::<FfCl>(1, &delta()), [NOTHING; 2]);
     assert_eq!(of_push_and_pop::<Thep>(1, &delta()), [NOTHING; 2]);
+    assert_eq!(of_push_and_pop::<ThepApart>(1, &delta()), [NOTHING; 2]);
     // A swap of the word each; two exchanges of a slot, or none; an exchange of a slot.
     assert_eq!(of_push_and_pop::<Wsq>(1, &Default::default()), [[0, 3], [0, 2]]);
     assert_eq!(of_push_and_pop::<WsqPacked>(1, &Default::default()), [[0, 1], [0, 2]]);

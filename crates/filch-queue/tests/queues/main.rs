@@ -123,6 +123,7 @@ queues! {
     once unsure_ff_cl: filch_queue::FfCl;
     once unsure_ff_the: filch_queue::FfThe;
     once unsure_thep: filch_queue::Thep;
+    once unsure_thep_apart: filch_queue::ThepApart;
     once unsure_thep_impatient: filch_queue::ImpatientThep;
 }
 

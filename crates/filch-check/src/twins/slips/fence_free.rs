@@ -18,6 +18,8 @@ const THEP: &str = "filch-queue/src/thep.rs";
 
 /// A thief that is not sure looks at the echo once: the explorer tries that look at every moment.
 type Thep = filch_queue::Thep<0>;
+/// Likewise, with the number apart.
+type ThepApart = filch_queue::Thep<0, true>;
 
 /// δ that a buffer of `entries` entries needs, with the place beyond it counted: half of them are stores of T.
 fn delta_for(processor: Processor) -> usize {
@@ -139,7 +141,7 @@ fn thep() -> Vec<Mutant> {
     ));
     all.push(row(
         "number-used-again",
-        Slip::altered((THEP, "steal", "word.store(pack(s, head), "), |word| word - (1 << 32)),
+        Slip::altered((THEP, "steal", "word.store(pack(beside, head), "), |word| word - (1 << 32)),
         Client::new(2, 2, "--", &[2]),
         Harm::Twice,
         "the echo of a claim that was given back is taken for that of the next one",
@@ -152,6 +154,20 @@ fn thep() -> Vec<Mutant> {
         "a push goes by a claim that is given back, and overwrites the oldest task",
     ));
     all.extend(of_an_owner_at_rest());
+    all.push(self::row::<ThepApart>(
+        (
+            "number-first",
+            Some(Slip::swapped(
+                (THEP, "steal", "word.store(pack(beside, head.wrapping"),
+                (THEP, "steal", "number.store"),
+            )),
+        ),
+        [1; 2],
+        Client::new(2, 2, "--", &[1]),
+        buffer(1),
+        Harm::Twice,
+        "a pop echoes a claim that is only announced, and the next one does not see it",
+    ));
     all
 }
 
