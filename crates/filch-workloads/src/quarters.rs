@@ -33,9 +33,9 @@ pub struct Instance {
 impl Instance {
     fn run<J: ForkJoin>(&mut self, mut j: J) -> Answer {
         let n = self.params.n;
-        let matrix = |element| Lines::new(element, n * n);
-        let [a, b] = [matrix(1), matrix(1)];
-        let mut c = matrix(0);
+        let matrix = |number, element| Lines::new(number, element, n * n);
+        let [a, b] = [matrix(0, 1), matrix(1, 1)];
+        let mut c = matrix(2, 0);
         multiply(&mut j, Product::new(&a, &b, &mut c, n));
         self.c = c;
         Answer::Product(n)
