@@ -1,6 +1,9 @@
-//! Arrays that begin at a cache line, at a fixed distance from a page, wherever the allocator places others. Otherwise each row of a leaf may
-//! share its lines with others, and wide loads cross them, in one runner and not in the next; or rows of two matrices take each other's places
-//! in the first cache, which costs a product of matrices up to an eighth of its time.
+//! Arrays that begin at a cache line, wherever the allocator places others: otherwise each row of a leaf may share its
+//! lines with others, and wide loads cross them, in one runner and not in the next.
+//!
+//! Those that a run makes also begin at a fixed distance from a page: otherwise rows of two matrices may take each other's places in the
+//! first cache, which costs a product up to an eighth of its time, again not in all runners. (Those made before the scheduler starts lie
+//! alike in all.)
 
 use std::ops::{Deref, DerefMut};
 use std::slice;
@@ -14,7 +17,7 @@ const WIDTH: usize = 16;
 /// Lines in a page.
 const PAGE: usize = 64;
 
-/// Each array of a program begins so many lines further from a page than the one before.
+/// Each array of a run begins so many lines further from a page than the one before.
 const APART: usize = 21;
 
 /// Values of four bytes in a cache line.
@@ -42,29 +45,21 @@ impl<T: Copy> Lines<T> {
     /// Without padding, an array of lines is one of values.
     const HAS_NO_PADDING: () = assert!(size_of::<Line<T>>() == WIDTH * size_of::<T>());
 
-    /// Makes the array of this `number` in its program.
+    /// Makes the array of this `number` in a run.
     pub(crate) fn new(number: usize, value: T, len: usize) -> Self {
-        Self::of(vec![Line([value; WIDTH]); Self::room(len)], number, len)
-    }
-
-    /// As [`Lines::new`], for a program's input.
-    ///
-    /// # Errors
-    /// If there is too little memory.
-    pub(crate) fn filled(program: &'static str, number: usize, len: usize, value: T) -> Result<Self, ParamError> {
-        Ok(Self::of(filled(program, Self::room(len), Line([value; WIDTH]))?, number, len))
-    }
-
-    /// The number of lines for so many values, wherever the first line lies.
-    const fn room(len: usize) -> usize {
-        PAGE + len.div_ceil(WIDTH)
-    }
-
-    fn of(lines: Vec<Line<T>>, number: usize, len: usize) -> Self {
+        let lines = vec![Line([value; WIDTH]); PAGE + len.div_ceil(WIDTH)];
         let first = lines.as_ptr().addr() / size_of::<Line<T>>();
         // Below a page's lines, which there are in addition.
         let lead = (number * APART).wrapping_sub(first) % PAGE;
         Self { lines, lead, len }
+    }
+
+    /// Makes an array of a program's input.
+    ///
+    /// # Errors
+    /// If there is too little memory.
+    pub(crate) fn filled(program: &'static str, len: usize, value: T) -> Result<Self, ParamError> {
+        Ok(Self { lines: filled(program, len.div_ceil(WIDTH), Line([value; WIDTH]))?, lead: 0, len })
     }
 }
 
@@ -100,6 +95,6 @@ mod tests {
             assert!((0..).zip(lines.iter()).all(|(at, &value)| value == at));
         }
         assert!(Lines::<f32>::default().is_empty());
-        assert_eq!(&Lines::filled("matmul", 1, 3, 0.5_f32).unwrap()[..], [0.5; 3]);
+        assert_eq!(&Lines::filled("matmul", 3, 0.5_f32).unwrap()[..], [0.5; 3]);
     }
 }

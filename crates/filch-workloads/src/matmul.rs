@@ -21,11 +21,11 @@ impl Prepare for Params {
 
     fn prepare(&self) -> Result<Instance, ParamError> {
         let len = self.n as usize * self.n as usize;
-        let mut a = Lines::filled("matmul", 0, len, 0.0)?;
-        let mut b = Lines::filled("matmul", 1, len, 0.0)?;
+        let mut a = Lines::filled("matmul", len, 0.0)?;
+        let mut b = Lines::filled("matmul", len, 0.0)?;
         fill(&mut a, 1);
         fill(&mut b, 2);
-        Ok(Instance { n: self.n, a, b, c: Lines::filled("matmul", 2, len, f32::NAN)? })
+        Ok(Instance { n: self.n, a, b, c: Lines::filled("matmul", len, f32::NAN)? })
     }
 }
 
