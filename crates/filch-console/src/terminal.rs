@@ -78,6 +78,17 @@ pub fn significant(value: f64) -> String {
     format!("{value:.digits$}")
 }
 
+/// Formats a number of workers.
+///
+/// ```
+/// use filch_console::terminal::workers;
+///
+/// assert_eq!([workers(1), workers(2)], ["1 worker", "2 workers"]);
+/// ```
+pub fn workers(number: usize) -> String {
+    if number == 1 { "1 worker".to_owned() } else { format!("{number} workers") }
+}
+
 /// Formats a count, with a unit prefix from ten thousand upwards.
 pub fn count(value: f64) -> String {
     match value {

@@ -15,7 +15,7 @@ use crate::runners;
 use crate::scheduler::Scheduler;
 use crate::session::{Asked, Trouble};
 use crate::stats::Sample;
-use crate::terminal::{BEST, DOUBT, FAILURE, GOOD, STRONG, colour, count, duration, paint, significant};
+use crate::terminal::{self, BEST, DOUBT, FAILURE, GOOD, STRONG, colour, count, duration, paint, significant};
 
 pub(crate) fn run(flags: &Flags) -> Result {
     let program = flags.what.program()?;
@@ -155,7 +155,7 @@ fn say(runs: &[Run]) -> Result {
         None if first.who.pool.is_some() => String::new(),
         None => format!(" {}", first.version).trim_end().to_owned(),
     };
-    let workers = if first.workers == 1 { "1 worker".to_owned() } else { format!("{} workers", first.workers) };
+    let workers = terminal::workers(first.workers);
     writeln!(
         out,
         "{} on {}{how}, {workers}",

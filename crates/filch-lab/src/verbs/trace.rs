@@ -11,7 +11,7 @@ use crate::flags::Trace as Flags;
 use crate::identity::ProgramId;
 use crate::runners;
 use crate::scheduler::Scheduler;
-use crate::terminal::{BEST, STRONG, colour, duration, paint};
+use crate::terminal::{self, BEST, STRONG, colour, duration, paint};
 
 pub(super) fn trace(flags: &Flags) -> Result {
     let program = flags.what.program()?;
@@ -39,11 +39,11 @@ pub(super) fn trace(flags: &Flags) -> Result {
         let (mut out, colour) = (std::io::stdout().lock(), colour());
         let who = paint(&scheduler.identity(placement).to_string(), STRONG, colour);
         let time = paint(&duration(ran.seconds), BEST, colour);
-        let plural = if workers == 1 { "" } else { "s" };
         writeln!(
             out,
-            "{} on {who}, {workers} worker{plural}: {time}\n\n{timeline}\n",
-            paint(&ProgramId::of(&program).to_string(), STRONG, colour)
+            "{} on {who}, {}: {time}\n\n{timeline}\n",
+            paint(&ProgramId::of(&program).to_string(), STRONG, colour),
+            terminal::workers(workers)
         )?;
         writeln!(out, "Written to {}: open it at https://ui.perfetto.dev.", flags.output.display())?;
     }

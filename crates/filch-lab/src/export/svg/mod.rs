@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::columns::Unit;
 use crate::stats::{Estimate, Sample};
 use crate::summary::{Program, Row};
-use crate::terminal::{duration, significant};
+use crate::terminal::{self, duration, significant};
 
 /// Escapes text for an element or an attribute.
 fn escape(text: &str) -> String {
@@ -75,7 +75,7 @@ pub(crate) fn times(program: &Program, palette: &Palette) -> String {
     }
     let mut y = 0.0;
     for (workers, rows) in &groups {
-        let name = if *workers == 1 { "1 worker".to_owned() } else { format!("{workers} workers") };
+        let name = terminal::workers(*workers);
         put!(svg, r#"<text class="group" x="0" y="{:.1}">{name}</text>"#, y + 20.0);
         #[expect(clippy::cast_precision_loss, reason = "few rows")]
         let end = y + HEAD + LINE * rows.len() as f64;

@@ -13,6 +13,7 @@ use crate::experiment::paper::Mark;
 use crate::experiment::points::{Point as Measured, points};
 use crate::identity::{ProgramId, SchedulerId};
 use crate::summary::Program;
+use crate::terminal;
 
 /// A plot and its caption.
 #[derive(Debug)]
@@ -48,9 +49,8 @@ pub(crate) fn sweeps(
         let theirs = marks.iter().filter(|mark| mark.column == column.name && name.starts_with(mark.program));
         let (svg, common) = plot(&here, sweep, column, &theirs.collect::<Vec<_>>(), &name)?;
         let mark = if workers > machine.cores { ", more than processors" } else { "" };
-        let plural = if workers == 1 { "" } else { "s" };
         let common = common.map_or_else(String::new, |common| format!(" (all are {common})"));
-        let caption = format!("{program}, {workers} worker{plural}{mark}: {}{common}", column.meaning);
+        let caption = format!("{program}, {}{mark}: {}{common}", terminal::workers(workers), column.meaning);
         Some(Figure { caption, svg })
     };
     panels.into_iter().filter_map(figure).collect()
