@@ -192,7 +192,7 @@ impl Home {
     }
 
     /// The worker has found something, or what it waited for is over.
-    pub(crate) fn is_busy(&self) {
+    pub(crate) fn gets_busy(&self) {
         if self.counters.idle.end() {
             self.notes(Note::Ends(Activity::Idle));
         }

@@ -147,7 +147,7 @@ impl<'w> Timed<'w> {
 
 impl Drop for Timed<'_> {
     fn drop(&mut self) {
-        self.home.is_busy();
+        self.home.gets_busy();
     }
 }
 
@@ -167,7 +167,7 @@ impl waiting::Patience for Timed<'_> {
     }
 
     fn renew(&mut self) {
-        self.home.is_busy();
+        self.home.gets_busy();
         self.patience.renew();
     }
 }

@@ -67,6 +67,24 @@ impl<T: Default + Send + Sync> PerProcess<T> {
     }
 }
 
+unsafe extern "C" {
+    /// From the C library that the Rust standard library uses too.
+    safe fn atexit(f: extern "C" fn()) -> std::ffi::c_int;
+}
+
+/// Has `f` called when the process ends by itself, while its other threads still run; or not at all, if the system has no room for that. In the child of a
+/// `fork()` it is called, too.
+///
+/// ```
+/// extern "C" fn says_so() {
+///     eprintln!("the end");
+/// }
+/// filch::inside::host::at_exit(says_so);
+/// ```
+pub fn at_exit(f: extern "C" fn()) {
+    let _ = atexit(f);
+}
+
 pub(crate) use system::{current, is_child};
 
 #[cfg(all(unix, not(miri)))]

@@ -12,7 +12,8 @@ use std::ptr::null;
 use std::sync::{Arc, Condvar, Mutex, Once, PoisonError, Weak};
 
 use filch::inside::host::{
-    AbortOnUnwind, Crew, Fifo, Host, Lease, PerProcess, Processors, Seat, Single, Thread, Threads, WeakLease, keep,
+    AbortOnUnwind, Crew, Fifo, Host, Lease, PerProcess, Processors, Seat, Single, Thread, Threads, WeakLease, at_exit,
+    keep,
 };
 
 use crate::private::Sealed;
@@ -414,15 +415,9 @@ fn print_stats_at_exit(registry: &Arc<Registry>) {
         }
     }
 
-    unsafe extern "C" {
-        /// From the C library that the Rust standard library uses too.
-        safe fn atexit(print: extern "C" fn()) -> std::ffi::c_int;
-    }
-
     let mut registries = REGISTRIES.lock().unwrap_or_else(PoisonError::into_inner);
     if registries.is_empty() {
-        // If this fails, nothing is printed at the end.
-        let _ = atexit(print);
+        at_exit(print);
     }
     registries.retain(|(_, printing)| !printing.is_completed());
     registries.push((Arc::downgrade(registry), Arc::clone(&registry.printing)));

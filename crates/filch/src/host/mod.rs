@@ -71,7 +71,7 @@ pub use self::crew::{Crew, Fifo, Lease, Threads, WeakLease};
 pub use self::seat::Seat;
 pub use crate::environment::variable;
 pub use crate::kept::keep;
-pub use crate::process::PerProcess;
+pub use crate::process::{PerProcess, at_exit};
 pub use crate::single::Single;
 pub use crate::spawn::MayDangle;
 pub use crate::thread::Thread;

@@ -136,15 +136,17 @@ impl<M: Memory> Log<M> {
         let (mut recording, mut length) = Self::parts(self.head.load(Ordering::Relaxed));
         if recording != number {
             (recording, length) = (number, 0);
-            // Relaxed, here and below: E1 publishes it.
+            // Relaxed: E1 publishes it.
             self.lost.store(0, Ordering::Relaxed);
         }
         let Some(piece) = self.pieces.get(length / self.piece) else {
+            // Relaxed, both: a statistic, which whoever has waited for the owner's work sees as of then.
             self.lost.store(self.lost.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
             return;
         };
         let piece = piece.get_or_init(|| (0..self.piece).map(|_| [Atomic::new(0), Atomic::new(0)]).collect());
         for (word, value) in piece[length % self.piece].iter().zip(entry) {
+            // Relaxed: E1 publishes it.
             word.store(value, Ordering::Relaxed);
         }
         // Release: E1.
@@ -178,6 +180,7 @@ impl<M: Memory> Log<M> {
             // Relaxed: E1, and I2.
             piece[index % self.piece].each_ref().map(|word| word.load(Ordering::Relaxed))
         };
+        // Relaxed: as in `add`.
         Noted { entries: (from..length).map(entry).collect(), lost: self.lost.load(Ordering::Relaxed) }
     }
 }

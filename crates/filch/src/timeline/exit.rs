@@ -2,7 +2,6 @@
 //!
 //! Invariant: a process writes only the timelines of its own pools: the child of a `fork()` has none of the threads of its parent's.
 
-use std::ffi::c_int;
 use std::fs::File;
 use std::io::BufWriter;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,7 +11,7 @@ use super::recorders::Beginning;
 use crate::build_error::BuildError;
 use crate::environment::variable;
 use crate::inside::host::Crew;
-use crate::process;
+use crate::process::{self, at_exit};
 use crate::registry::Common;
 use crate::unwind::warn;
 
@@ -42,11 +41,6 @@ extern "C" fn write_all() {
     let Ok(mut recorded) = RECORDED.try_lock() else { return };
     let recorded = std::mem::take(&mut *recorded);
     recorded.into_iter().filter(|recorded| recorded.process == process::current()).for_each(Recorded::write);
-}
-
-unsafe extern "C" {
-    /// From the C library that the Rust standard library uses too.
-    safe fn atexit(f: extern "C" fn()) -> c_int;
 }
 
 /// A timeline of a global pool until the process ends, if the environment variable `FILCH_TIMELINE` names a file for it.
@@ -91,8 +85,7 @@ impl TimelineFile {
         let (process, beginning) = (process::current(), recorders.begin(|_| true));
         let mut all = RECORDED.lock().unwrap_or_else(PoisonError::into_inner);
         if all.is_empty() {
-            // If this fails, nothing is written at the end.
-            let _ = atexit(write_all);
+            at_exit(write_all);
         }
         all.push(Recorded { process, common: Arc::clone(common), beginning, name, file });
     }

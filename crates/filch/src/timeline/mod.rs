@@ -124,11 +124,21 @@ pub struct Times {
 
 impl Activity {
     /// Whether the worker runs something.
+    ///
+    /// ```
+    /// use filch::timeline::Activity;
+    ///
+    /// assert!(Activity::Job.is_work() && !Activity::Waiting.is_work());
+    /// ```
     pub const fn is_work(self) -> bool {
         matches!(self, Self::Call | Self::Task { .. } | Self::Job)
     }
 
     /// Returns the name that [`Timeline::write_perfetto`] gives it.
+    ///
+    /// ```
+    /// assert_eq!(filch::timeline::Activity::Waiting.name(), "waiting");
+    /// ```
     pub const fn name(self) -> &'static str {
         match self {
             Self::Call => "call",
@@ -143,6 +153,10 @@ impl Activity {
 
 impl Act {
     /// Returns the name that [`Timeline::write_perfetto`] gives it.
+    ///
+    /// ```
+    /// assert_eq!(filch::timeline::Act::TakesBack.name(), "takes back");
+    /// ```
     pub const fn name(self) -> &'static str {
         match self {
             Self::Shares => "shares",
@@ -154,6 +168,13 @@ impl Act {
 
 impl Span {
     /// How long it lasted.
+    ///
+    /// ```
+    /// let pool = filch::ThreadPool::new(1)?;
+    /// let ((), timeline) = pool.record(|| pool.install(|| ()));
+    /// assert!(timeline.workers[0].spans.iter().all(|span| span.length() <= timeline.length));
+    /// # Ok::<(), filch::BuildError>(())
+    /// ```
     pub const fn length(&self) -> Duration {
         self.end.saturating_sub(self.start)
     }

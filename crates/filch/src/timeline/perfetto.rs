@@ -55,14 +55,10 @@ impl Timeline {
             events.add('M', worker, start, "thread_sort_index", &format!(",\"args\":{{\"sort_index\":{worker}}}"))?;
             for span in &track.spans {
                 let length = micros(span.length());
-                let owner = match span.activity {
-                    Activity::Task { owner } => format!(",\"args\":{{\"owner\":{owner}}}"),
-                    _ => String::new(),
-                };
-                events.add('X', worker, span.start, span.activity.name(), &format!(",\"dur\":{length}{owner}"))?;
-                if let Activity::Task { owner } = span.activity
-                    && owner != worker
-                {
+                let owner = if let Activity::Task { owner } = span.activity { Some(owner) } else { None };
+                let args = owner.map_or_else(String::new, |owner| format!(",\"args\":{{\"owner\":{owner}}}"));
+                events.add('X', worker, span.start, span.activity.name(), &format!(",\"dur\":{length}{args}"))?;
+                if let Some(owner) = owner.filter(|&owner| owner != worker) {
                     let arrow = format!(",\"cat\":\"steal\",\"id\":{arrows}");
                     events.add('s', owner, span.start, "steal", &arrow)?;
                     events.add('f', worker, span.start, "steal", &format!("{arrow},\"bp\":\"e\""))?;

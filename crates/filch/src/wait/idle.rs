@@ -155,7 +155,7 @@ pub(crate) unsafe fn visit<P: Pool>(here: Here<'_, P>, work: &mut dyn FnMut(Here
     let worker = Searching::idle(Spot::at(here));
     let spot = &worker.spot;
     // The worker's own thread went to sleep idle.
-    spot.home().is_busy();
+    spot.home().gets_busy();
     spot.home().on_another_stack(|| {
         let _entered = spot.here.enter();
         // SAFETY: the stack is empty.
