@@ -47,6 +47,7 @@ pub const TARGETS: &[Target] = &[
     protocol("crates/filch/src/protocol/latch.rs", &["runtime"], &["protocols", "pools", "panics"]),
     protocol("crates/filch/src/protocol/limits.rs", &["runtime", "wool"], &["protocols", "pools", "waiting"]),
     protocol("crates/filch/src/protocol/lineage.rs", &["jobs"], &["protocols", "jobs"]),
+    protocol("crates/filch/src/protocol/log.rs", &["log"], &["protocols", "timeline"]),
     protocol(
         "crates/filch/src/protocol/public.rs",
         &["wool"],
@@ -130,7 +131,11 @@ pub const TARGETS: &[Target] = &[
     queue("crates/filch-queue/src/spin_lock.rs", &["the::", "dsq::"], &["the", "dsq"]),
     queue("crates/filch-queue/src/task.rs", &["abp::", "lace::"], &[]),
     queue("crates/filch-queue/src/the.rs", &["the::", "raced::"], &["the", "ff-the"]),
-    queue("crates/filch-queue/src/thep.rs", &["thep::", "thep_apart::", "raced::"], &["thep", "thep-apart", "thep-impatient"]),
+    queue(
+        "crates/filch-queue/src/thep.rs",
+        &["thep::", "thep_apart::", "raced::"],
+        &["thep", "thep-apart", "thep-impatient"],
+    ),
     queue("crates/filch-queue/src/wsq.rs", &["wsq::", "wsq_packed::", "shared::"], &["wsq", "wsq-packed"]),
 ];
 
