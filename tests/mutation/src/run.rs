@@ -467,8 +467,10 @@ fn copy(root: &Path, tree: &Path) {
         let Ok(mut bytes) = fs::read(root.join(file)) else { continue };
         if file == "Cargo.toml" {
             let text = String::from_utf8(bytes).expect("a manifest");
-            bytes =
-                text.lines().filter(|line| !line.starts_with("default-members")).collect::<Vec<_>>().join("\n").into();
+            // Only some of the members are copied, of which none may be the default.
+            let lines = text.lines().filter(|line| !line.starts_with("default-members"));
+            let lines = lines.map(|line| if line.starts_with("members") { "members = [\"crates/*\"]" } else { line });
+            bytes = lines.collect::<Vec<_>>().join("\n").into();
         }
         if file == "crates/filch-memory/src/lib.rs" {
             bytes.extend(WHICH.as_bytes());

@@ -194,6 +194,7 @@ mod tests {
     #[test]
     fn a_recording_begins_at_the_first_entry_and_what_does_not_fit_is_counted() {
         let (recorder, log) = (Recorder::<Native>::default(), Log::<Native>::new(2, 2));
+        log.note(&recorder, || unreachable!("nobody records yet"));
         let first = recorder.begin();
         for n in 0..7 {
             log.note(&recorder, || [n, 10 * n]);
@@ -205,8 +206,21 @@ mod tests {
         let second = recorder.begin();
         assert_ne!(first, second);
         assert!(log.is_empty(second), "nothing has been noted in it");
+        assert_eq!(log.read(second, 0), Noted::default(), "what was lost in the first is not lost in it");
         log.note(&recorder, || [8, 9]);
+        assert!(!log.is_empty(second));
         assert_eq!(log.read(second, 0), Noted { entries: vec![[8, 9]], lost: 0 });
         recorder.end();
+    }
+
+    #[test]
+    fn after_the_last_number_the_first_follows_and_one_entry_is_room() {
+        let (recorder, log) = (Recorder::<Native>::default(), Log::<Native>::new(1, 1));
+        recorder.last.store(u32::MAX, Ordering::Relaxed);
+        let recording = recorder.begin();
+        for n in 0..2 {
+            log.note(&recorder, || [n, n]);
+        }
+        assert_eq!(log.read(recording, 0), Noted { entries: vec![[0, 0]], lost: 1 });
     }
 }
