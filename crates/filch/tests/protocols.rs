@@ -544,6 +544,27 @@ fn a_stack_that_begins_coarse_admits_nothing() {
 }
 
 #[test]
+fn the_only_worker_keeps_its_tasks_from_the_first_on() {
+    for (sharing, open) in [(Sharing::ByGrain, (4, 0)), (Sharing::OnRequest(Amount::Half), (0, 7))] {
+        let (index, mut stack) = split::Owner::new::<Native>(Moves::default(), sharing);
+        let owner = Owner { dormitory: Dormitory::new(1), ..Owner::of_two() };
+        let shared = Shared { index, limits: Limits::closed(), owner };
+        stack.begins(&shared.stack(), &shared.owner);
+        assert_eq!(shared.open(), open, "{sharing:?}: the paper's owner shares its first task");
+        stack.begins(&shared.stack(), &shared.owner);
+        assert_eq!(shared.open(), open, "{sharing:?}: again");
+    }
+    // It shares on request all the same.
+    let (index, mut stack) = split::Owner::new::<Native>(Moves::default(), Sharing::ByGrain);
+    let owner = Owner { dormitory: Dormitory::new(1), ..Owner::of_two() };
+    let shared = Shared { index, limits: Limits::closed(), owner };
+    stack.begins(&shared.stack(), &shared.owner);
+    assert_eq!(shared.steal(), None);
+    stack.give(&shared.stack(), &shared.owner, 2, Amount::All);
+    assert_eq!(std::iter::from_fn(|| shared.steal()).collect::<Vec<_>>(), [0, 1]);
+}
+
+#[test]
 fn an_overdue_request_makes_a_split_stack_share_all() {
     let (index, mut stack) = split::Owner::new::<Native>(Moves::default(), Sharing::default());
     let shared =

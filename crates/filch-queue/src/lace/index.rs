@@ -260,10 +260,22 @@ impl OwnerIndex {
     /// the task has been written.
     #[inline]
     pub fn publish_first<M: Memory>(&mut self, shared: &SharedIndex<M>, index: u32) {
+        self.begin_at(shared, index, index.wrapping_add(1));
+    }
+
+    /// Declares that the deque is empty, and that the owner keeps what it pushes next, at `head`. Precondition: [`OwnerIndex::is_all_stolen`],
+    /// and there is no task.
+    #[inline]
+    pub fn keep_next<M: Memory>(&mut self, shared: &SharedIndex<M>, head: u32) {
+        self.begin_at(shared, head, head);
+    }
+
+    /// Shares the tasks `[tail, split)`, and nothing else. Precondition: [`OwnerIndex::is_all_stolen`].
+    #[inline]
+    fn begin_at<M: Memory>(&mut self, shared: &SharedIndex<M>, tail: u32, split: u32) {
         debug_assert!(self.all_stolen, "a fresh word would lose tasks that thieves may still take");
-        let split = index.wrapping_add(1);
         // E1: pairs with the load and the compare-and-swap in `steal_several`. No thief changes the word meanwhile: I1.
-        shared.word.store(pack(index, split), Ordering::Release);
+        shared.word.store(pack(tail, split), Ordering::Release);
         // Relaxed: a hint. It follows the word, so that a thief that sees it mostly sees the word too.
         shared.all_stolen.store(false, Ordering::Relaxed);
         self.split = split;
