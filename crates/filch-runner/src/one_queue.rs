@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 
 use core_affinity::CoreId;
+use filch::inside::host::processors;
 use filch_catalogue::{STEAL, Tuning};
 use filch_queue::Queue;
 use filch_schedulers::{Common, ForQueue, Tunable};
@@ -55,7 +56,7 @@ pub(crate) fn one_queue<Q: Queue<Params: Tunable>>(
     if capacity > Q::MAX_CAPACITY {
         return Err(format!("{}: its largest capacity is {}", tuning.queue(), Q::MAX_CAPACITY));
     }
-    let cores = pin.then(|| core_affinity::get_core_ids().unwrap_or_default());
+    let cores = pin.then(|| processors().into_iter().map(|id| CoreId { id }).collect());
     let (threads, last) = (Threads::default(), RefCell::default());
     Ok(Box::new(OneQueue::<Q> { params, capacity, workers, cores, threads, last }))
 }

@@ -62,9 +62,10 @@ impl<P: Pool> Builder<P> {
         self
     }
 
-    /// Sets whether to pin each worker to its own processor. Default: no. Ignored where the system cannot. The memory of a pinned worker
-    /// (its deque, its counters and all else that is its own) is first written from its processor, so that a machine with several memory
-    /// nodes takes it from the nearest.
+    /// Sets whether to pin each worker to its own processor. Default: no. Ignored where the system cannot. Workers share a core only if
+    /// there are more of them than cores, where the system tells which processors do (Linux). The memory of a pinned worker (its deque,
+    /// its counters and all else that is its own) is first written from its processor, so that a machine with several memory nodes takes
+    /// it from the nearest.
     ///
     /// ```
     /// let pool = filch::ThreadPool::builder().workers(2).pin(true).build()?;
@@ -93,7 +94,7 @@ impl<P: Pool> Builder<P> {
 
     /// Returns the processor of each pinned worker; none if workers are not pinned.
     pub(crate) fn places(&self) -> Deal {
-        let all = Deal::if_pinned(self.pin);
+        let all = Deal::if_pinned(self.pin, &self.machine);
         self.cores.map_or(all.clone(), |kind| all.only(kind, &self.machine))
     }
 

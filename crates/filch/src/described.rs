@@ -47,6 +47,8 @@ pub(crate) fn two_nodes_and_four_caches(name: &str) -> Described {
             machine.cache(processor, index, level, &format!("{core},{}", core + 8));
         }
         machine.cache(processor, 3, 3, &format!("{pair}-{},{}-{}", pair + 1, pair + 8, pair + 9));
+        let siblings = format!("sys/devices/system/cpu/cpu{processor}/topology/thread_siblings_list");
+        machine.write(&siblings, &format!("{core},{}\n", core + 8));
     }
     machine.write("sys/devices/system/node/node0/cpulist", "0-3,8-11\n");
     machine.write("sys/devices/system/node/node1/cpulist", "4-7,12-15\n");

@@ -93,32 +93,45 @@ impl Affinity {
     }
 }
 
-/// A processor for each pinned worker, among those that the starting thread may use; none by default. With more workers
-/// than processors, some share one.
+/// A processor for each pinned worker, among those that the starting thread may use; none by default. Workers share a core only if there
+/// are more of them than cores, as far as the system tells, and a processor only if there are more of them than processors.
 #[doc(hidden)]
 #[derive(Clone, Debug, Default)]
 pub struct Deal(Vec<CoreId>);
 
 impl Deal {
-    /// Deals out the current thread's processors if workers are pinned; none where the system does not tell them.
-    pub(crate) fn if_pinned(pin: bool) -> Self {
-        if pin { Self::of_this_thread().unwrap_or_default() } else { Self::default() }
+    /// Deals out the current thread's processors if workers are pinned; none where the system does not tell them. `root` is the directory
+    /// of `sys`.
+    pub(crate) fn if_pinned(pin: bool, root: &Path) -> Self {
+        if pin { Self::of_this_thread(root).unwrap_or_default() } else { Self::default() }
     }
 
     /// Deals out the current thread's processors.
     ///
     /// # Errors
     /// The system's error, if it does not tell the processors.
-    pub(crate) fn of_this_thread() -> io::Result<Self> {
-        core_affinity::get_core_ids().map(Self).ok_or_else(io::Error::last_os_error)
+    pub(crate) fn of_this_thread(root: &Path) -> io::Result<Self> {
+        let all = core_affinity::get_core_ids().ok_or_else(io::Error::last_os_error)?;
+        Ok(Self(all).in_turns(root))
+    }
+
+    /// Has one processor of each core come before a second of any.
+    fn in_turns(self, root: &Path) -> Self {
+        let mut all: Vec<_> = topology::places_on_cores(root, &self.numbers()).into_iter().zip(self.0).collect();
+        all.sort_by_key(|(place, _)| *place);
+        Self(all.into_iter().map(|(_, processor)| processor).collect())
     }
 
     /// Keeps those of one kind, if there are any.
     pub(crate) fn only(self, kind: CoreKind, root: &Path) -> Self {
-        let numbers: Vec<usize> = self.0.iter().map(|processor| processor.id).collect();
-        let kinds = topology::kinds(root, &numbers);
+        let kinds = topology::kinds(root, &self.numbers());
         let kept: Vec<CoreId> = self.0.iter().zip(kinds).filter(|of| of.1 == kind).map(|of| *of.0).collect();
         if kept.is_empty() { self } else { Self(kept) }
+    }
+
+    /// The numbers of the processors.
+    pub(crate) fn numbers(&self) -> Vec<usize> {
+        self.0.iter().map(|processor| processor.id).collect()
     }
 
     /// The number of processors.
@@ -356,6 +369,18 @@ mod system {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::described::two_nodes_and_four_caches;
+
+    #[test]
+    #[cfg_attr(miri, ignore = "there are no files")]
+    fn workers_share_a_core_only_if_there_are_more_of_them_than_cores() {
+        let deal = |numbers: &[usize]| Deal(numbers.iter().map(|&id| CoreId { id }).collect());
+        let machine = two_nodes_and_four_caches("turns");
+        // By number two of a core are next to each other on many a machine, and half the machine away on others.
+        let paired = deal(&[0, 8, 1, 9, 2, 10, 3]).in_turns(machine.root());
+        assert_eq!(paired.numbers(), [0, 1, 2, 3, 8, 9, 10]);
+        assert_eq!(deal(&[0, 1, 2, 8, 9]).in_turns(machine.root()).numbers(), [0, 1, 2, 8, 9]);
+    }
 
     #[test]
     #[cfg_attr(miri, ignore = "there are no processors")]
@@ -363,7 +388,7 @@ mod tests {
         let make = |worker: usize| (worker, thread::current().id(), core_affinity::get_core_ids());
         let here = thread::current().id();
         assert!(Deal::default().on_each(3, make).iter().all(|part| part.1 == here));
-        let places = Deal::of_this_thread().expect("the system tells the processors");
+        let places = Deal::of_this_thread(Path::new(ROOT)).expect("the system tells the processors");
         let parts = places.on_each(3, make);
         for (index, (worker, thread, processors)) in parts.iter().enumerate() {
             assert_eq!((*worker, processors), (index, &Some(vec![places.to(index).unwrap()])));

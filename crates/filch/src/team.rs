@@ -113,7 +113,7 @@ impl Threads {
         let reports = Arc::<Reports>::default();
         let mut outcome = Ok(());
         let mut processors = Deal::default();
-        let found = if pin { Deal::of_this_thread().map(|found| processors = found) } else { Ok(()) };
+        let found = if pin { Deal::of_this_thread(Path::new(ROOT)).map(|found| processors = found) } else { Ok(()) };
         reports.change(|heard| heard.add(found));
         let (rounds, process) = (Arc::default(), process::current());
         let mut team = Self { rounds, threads: Vec::with_capacity(workers - 1), processor: processors.to(0), process };
@@ -240,7 +240,7 @@ pub(crate) struct TeamSettings<'s, Q: Queue<Native>> {
 impl<Q: Queue<Native>> TeamSettings<'_, Q> {
     /// Makes the queues, those of pinned workers from their processors.
     fn queues(&self) -> Vec<WorkerQueue<Q>> {
-        let places = Deal::if_pinned(self.pin);
+        let places = Deal::if_pinned(self.pin, Path::new(ROOT));
         // SAFETY: one thread at a time uses a worker's queue, which has that worker's handles.
         let hands = unsafe { deal_any::<Q>(self.workers, self.capacity, self.params, &places) }.into_iter();
         let near = if self.habits.victims == Victims::Near {

@@ -1,4 +1,4 @@
-//! Which processors are near each other, and which are fast, from the files of Linux.
+//! Which processors are near each other, which share a core, and which are fast, from the files of Linux.
 //!
 //! Invariant: what cannot be read is as if all processors were alike.
 
@@ -50,6 +50,16 @@ fn last_cache(root: &Path, processor: usize) -> Option<usize> {
         Some((level, read_list(&cache.join("shared_cpu_list"))?.first()?))
     });
     caches.max_by_key(|(level, _)| *level).map(|(_, first)| first)
+}
+
+/// Returns, for each of these processors, how many of those before it are of the same core.
+pub(crate) fn places_on_cores(root: &Path, processors: &[usize]) -> Vec<usize> {
+    let place = |(index, processor): (usize, &usize)| {
+        let siblings = read_list(&directory(root, *processor).join("topology/thread_siblings_list"));
+        let is_sibling = |other: &&usize| siblings.as_ref().is_some_and(|siblings| siblings.has(**other));
+        processors[..index].iter().filter(is_sibling).count()
+    };
+    processors.iter().enumerate().map(place).collect()
 }
 
 /// Returns the kinds of the processors: as Intel's systems list them, or by the capacity that Arm's state.
@@ -153,6 +163,15 @@ mod tests {
             [0, 1].map(|cache| place(0, cache)),
             "the next highest that can be read"
         );
+    }
+
+    #[test]
+    fn processors_of_a_core_are_counted_among_those_given() {
+        let machine = two_nodes_and_four_caches("siblings");
+        assert_eq!(places_on_cores(machine.root(), &[0, 1, 8, 9, 2]), [0, 0, 1, 1, 0]);
+        assert_eq!(places_on_cores(machine.root(), &[9, 1, 8]), [0, 1, 0], "processor 0 is not given");
+        machine.remove("sys/devices/system/cpu/cpu8/topology");
+        assert_eq!(places_on_cores(machine.root(), &[0, 1, 8, 9]), [0, 0, 0, 1], "of 8 nothing is known");
     }
 
     #[test]

@@ -65,7 +65,7 @@ use crate::home::current_home;
 use crate::job::Body;
 use crate::latch::{self, Latch, Waiter};
 use crate::pool::Pool;
-use crate::processors::{self, Allowed};
+use crate::processors::{self, Allowed, Deal, ROOT};
 
 pub use self::crew::{Crew, Fifo, Lease, Threads, WeakLease};
 pub use self::seat::Seat;
@@ -77,6 +77,19 @@ pub use crate::spawn::MayDangle;
 pub use crate::thread::Thread;
 pub use crate::timeline::exit::TimelineFile;
 pub use crate::unwind::{AbortOnUnwind, FirstPanic};
+
+/// Returns the numbers of the processors that the current thread may use, in the order in which [pinned](crate::Builder::pin) workers get
+/// them; none where the system does not tell.
+///
+/// ```
+/// let mut processors = filch::inside::host::processors();
+/// processors.sort();
+/// processors.dedup();
+/// assert!(cfg!(miri) || !cfg!(target_os = "linux") || processors.len() >= 1);
+/// ```
+pub fn processors() -> Vec<usize> {
+    Deal::if_pinned(true, Path::new(ROOT)).numbers()
+}
 
 /// A count of things to wait for.
 ///

@@ -252,8 +252,8 @@ impl<Q: Queue<Native>> Worklist<Q> {
 
     /// Sets whether to bind each worker's thread to its own processor, among those that the starting thread may use;
     /// the calling thread, the first worker, is bound during a run. Each worker's queue is first written from its processor.
-    /// Default: no. With more workers than processors, some share one. Where threads cannot be bound, [`Worklist::start`] returns an error, and [`Worklist::run`]
-    /// ignores the setting.
+    /// Default: no. Workers share a core only if there are more of them than cores, and a processor only if there are more of them than
+    /// processors. Where threads cannot be bound, [`Worklist::start`] returns an error, and [`Worklist::run`] ignores the setting.
     ///
     /// ```
     /// use filch::worklist::Worklist;

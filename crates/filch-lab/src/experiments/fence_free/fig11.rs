@@ -1,10 +1,10 @@
 //! Graph programs on queues whose owners have no fence.
 
-use crate::experiment::claim::{Claim, Limit, Need};
+use super::Threads;
+use crate::experiment::claim::{Claim, Limit};
 use crate::experiment::paper::{FENCE_FREE, Paper};
 use crate::experiment::quantity::{Measure, Pick, Quantity};
 use crate::experiment::{Contender, Effort, Experiment, Plot, Program, each};
-use crate::experiments::two_and_all;
 use crate::identity::Placement;
 
 static TIMES: Paper = Paper {
@@ -55,10 +55,15 @@ pub(super) fn times() -> Experiment {
             .on(2)
             .in_programs(OWNERS_SHARE)
     };
+    let all = |text| {
+        let over = Measure::MeanOver(Quantity::Time, Pick::any(BASE));
+        Claim::new(text, Pick::any(FENCE_FREE_CL), over, Limit::Below(1.0))
+            .in_programs(&["closure graph=kgraph", "closure graph=random"])
+    };
     Experiment {
         name: Some("ff-fig11a"),
         entries: each(&programs(false), &QUEUES.map(Contender::pool)),
-        workers: two_and_all(4),
+        workers: Threads::here(4).all(),
         placements: vec![Placement::Pinned],
         effort: Effort { budget: 60, visit: 0.06, ..Effort::default() },
         columns: &["median", "spread", "speedup", "to-baseline", "steals"],
@@ -98,14 +103,8 @@ pub(super) fn times() -> Experiment {
             )
             .on(2)
             .in_programs(&["spanning-tree"]),
-            Claim::new(
-                "On four processors FF-CL takes less time, too.",
-                Pick::any(FENCE_FREE_CL),
-                Measure::MeanOver(Quantity::Time, Pick::any(BASE)),
-                Limit::Below(1.0),
-            )
-            .in_programs(&["closure graph=kgraph", "closure graph=random"])
-            .needs(Need::Processors(4)),
+            Threads::here(4).on_four(all("On four processors FF-CL takes less time, too.")),
+            Threads::here(4).on_two(all("With two threads on each core, too.")),
         ],
         paper: Some(&TIMES),
         ..Experiment::new("Does a queue that returns each task once need more time than one that may return it twice?")
@@ -119,7 +118,7 @@ pub(super) fn shares() -> Experiment {
     Experiment {
         name: Some("ff-fig11b"),
         entries: each(&programs(true), &QUEUES.map(Contender::pool)),
-        workers: two_and_all(4),
+        workers: Threads::here(4).all(),
         placements: vec![Placement::Pinned],
         effort: Effort { budget: 30, visit: 0.06, ..Effort::default() },
         columns: &["median", "spread", "steals", "tasks-per-second"],

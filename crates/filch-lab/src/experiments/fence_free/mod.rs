@@ -7,6 +7,11 @@ mod fig7;
 mod fig8;
 mod tab1;
 
+use std::sync::LazyLock;
+
+use filch_protocol::cores;
+
+use crate::experiment::claim::{Claim, Need};
 use crate::experiment::{Experiment, Program};
 
 /// Returns all experiments of this document.
@@ -49,3 +54,68 @@ fn programs() -> [Program; 11] {
 const FINE: &[&str] = &["fib", "integrate", "knapsack"];
 /// Those whose tasks take microseconds.
 const COARSE: &[&str] = &["jacobi", "quicksort", "matmul-temp", "heat", "lud", "strassen", "fft"];
+
+/// The numbers of workers of the paper's programs, each with a processor of its own, on a machine with so many cores and processors.
+#[derive(Debug, PartialEq, Eq)]
+struct Threads {
+    /// As many as there are cores, up to the paper's number, and at least two.
+    one_on_a_core: usize,
+    /// Twice as many, as far as the processors reach; `None` if no two share a core.
+    two_on_a_core: Option<usize>,
+}
+
+/// As many cores and processors as this machine has. A virtual machine may not say which share a core.
+static HERE: LazyLock<(usize, usize)> = LazyLock::new(|| (num_cpus::get_physical().min(cores()), cores()));
+
+impl Threads {
+    /// Those of this machine; `most` is the number of cores of the paper's.
+    fn here(most: usize) -> Self {
+        Self::of(*HERE, most)
+    }
+
+    fn of((cores, processors): (usize, usize), most: usize) -> Self {
+        let one_on_a_core = cores.clamp(2, most);
+        let both = processors.min(2 * one_on_a_core);
+        Self { one_on_a_core, two_on_a_core: (both > one_on_a_core && processors > cores).then_some(both) }
+    }
+
+    /// Two workers, one on each core, and two on each.
+    fn all(&self) -> Vec<usize> {
+        let mut all = vec![2, self.one_on_a_core];
+        all.dedup();
+        all.extend(self.two_on_a_core);
+        all
+    }
+
+    /// Restricts a claim to workers of which two share a core.
+    fn on_two(&self, claim: Claim) -> Claim {
+        match self.two_on_a_core {
+            Some(both) => claim.on(both),
+            None => claim.needs(Need::Else("the system does not say that processors share a core")),
+        }
+    }
+
+    /// Restricts a claim to four workers or more, each on a core of its own.
+    const fn on_four(&self, claim: Claim) -> Claim {
+        let workers = if self.one_on_a_core < 4 { 4 } else { self.one_on_a_core };
+        claim.on(workers).needs(Need::Processors(4))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workers_have_a_core_each_and_then_two_share_one() {
+        let all = |machine, most| Threads::of(machine, most).all();
+        assert_eq!(all((2, 2), 10), [2]);
+        assert_eq!(all((8, 8), 10), [2, 8]);
+        assert_eq!(all((4, 8), 10), [2, 4, 8]);
+        assert_eq!(all((16, 32), 10), [2, 10, 20]);
+        assert_eq!(all((16, 32), 4), [2, 4, 8]);
+        // A process that may use some of the processors.
+        assert_eq!(all((16, 24), 10), [2, 10, 20]);
+        assert_eq!(all((1, 2), 10), [2]);
+    }
+}
