@@ -30,6 +30,30 @@ pub use of_filch::{OfFilch, filch};
 pub use serial::Sequential;
 pub use serve::serve;
 
+/// The whole of the runner of a queue that needs the store buffers of x86-64. For other processors it is a program that says so, with
+/// status 2.
+///
+/// ```no_run
+/// filch_runner::fence_free!("thep", Thep);
+/// ```
+#[macro_export]
+macro_rules! fence_free {
+    ($name:literal, $queue:ident) => {
+        #[cfg(target_arch = "x86_64")]
+        fn main() -> std::process::ExitCode {
+            use filch_queue::$queue;
+
+            $crate::filch($name).pool::<filch::pool::Queued<$queue>>().once::<$queue>().serve()
+        }
+
+        #[cfg(not(target_arch = "x86_64"))]
+        fn main() -> std::process::ExitCode {
+            eprintln!("{} needs the store buffers of x86-64", $name);
+            std::process::ExitCode::from(2)
+        }
+    };
+}
+
 /// A scheduler that a runner can run programs on.
 ///
 /// ```
