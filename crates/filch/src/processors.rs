@@ -369,13 +369,12 @@ mod system {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::described::two_nodes_and_four_caches;
 
     #[test]
-    #[cfg_attr(miri, ignore = "there are no files")]
+    #[cfg(all(target_os = "linux", not(miri)))]
     fn workers_share_a_core_only_if_there_are_more_of_them_than_cores() {
         let deal = |numbers: &[usize]| Deal(numbers.iter().map(|&id| CoreId { id }).collect());
-        let machine = two_nodes_and_four_caches("turns");
+        let machine = crate::described::two_nodes_and_four_caches("turns");
         // By number two of a core are next to each other on many a machine, and half the machine away on others.
         let paired = deal(&[0, 8, 1, 9, 2, 10, 3]).in_turns(machine.root());
         assert_eq!(paired.numbers(), [0, 1, 2, 3, 8, 9, 10]);

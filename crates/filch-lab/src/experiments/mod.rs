@@ -19,7 +19,10 @@ use crate::experiment::Experiment;
 
 /// Two workers, and as many as there are processors, up to the number of a document.
 fn two_and_all(most: usize) -> Vec<usize> {
-    let all = cores().clamp(2, most);
+    two_and(cores().clamp(2, most))
+}
+
+fn two_and(all: usize) -> Vec<usize> {
     if all == 2 { vec![2] } else { vec![2, all] }
 }
 

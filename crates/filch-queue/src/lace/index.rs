@@ -20,7 +20,7 @@
 //! * I4: no steal returns an index at or above the split in force at its compare-and-swap.
 //!
 //! **Edges.**
-//! * E1: `publish_first`'s store and `raise`'s addition or half store (release) → the load and compare-and-swap in `steal_several`
+//! * E1: `begin_at`'s store and `raise`'s addition or half store (release) → the load and compare-and-swap in `steal_several`
 //!   (acquire): the slots below split are written before split passes them. Later read–modify–writes of the word, by
 //!   any thread, continue the release sequence.
 //!
@@ -143,7 +143,7 @@ impl<M: Memory> SharedIndex<M> {
         if self.all_stolen.load(Ordering::Relaxed) {
             return StealIndex::AllStolen;
         }
-        // E1: pairs with `publish_first` and `raise`.
+        // E1: pairs with `begin_at` and `raise`.
         // kept over Relaxed: it costs nothing on x86-64; the thief uses only what the compare-and-swap took, which
         // acquires too.
         let word = self.word.load(Ordering::Acquire);

@@ -102,17 +102,14 @@ impl Owner {
     /// been taken once, as the first push's to its cold path would be, is one that the processor predicts from then on, which may cost
     /// each fork a cycle.
     pub fn begins<M: Sleep>(&mut self, stack: &Stack<'_, M>, sharer: &impl Sharer<Memory = M>) {
-        if self.sharing == Sharing::ByGrain && sharer.dormitory().len() == 1 {
-            if self.index.is_all_stolen() {
-                self.index.keep_next(stack.shared, 0);
-                stack.limits.open(stack.address_of(stack.capacity), stack.bottom);
-            }
-            return;
-        }
         self.grain.begins(sharer);
+        let is_alone = sharer.dormitory().len() == 1;
         if self.grain.is_coarse() {
             self.index.set_all_stolen(stack.shared);
             stack.limits.close();
+        } else if is_alone && self.sharing == Sharing::ByGrain && self.index.is_all_stolen() {
+            self.index.keep_next(stack.shared, 0);
+            stack.limits.open(stack.address_of(stack.capacity), stack.bottom);
         }
     }
 

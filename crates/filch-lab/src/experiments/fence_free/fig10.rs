@@ -148,13 +148,13 @@ pub(super) fn experiment() -> Experiment {
             taken("With δ = 4, thieves get tasks in four of the six.", NEAR, Limit::Above(0.0)).in_programs(LONGER),
             over("They take less time than with δ = 17.", NEAR, HALF, Limit::Below(0.95)).in_programs(LONGER),
             taken("In LUD thieves get nothing, even with δ = 4.", NEAR, Limit::Below(1.0)).in_programs(&["lud"]),
-            threads.on_four(every(
+            threads.on_four_cores(every(
                 "On four processors THEP takes a twentieth less time, or better.",
                 ECHO,
                 THE,
                 Limit::Below(0.95),
             )),
-            threads.on_two(every(
+            threads.on_shared_cores(every(
                 "With two threads on each core it still takes less time.",
                 ECHO,
                 THE,

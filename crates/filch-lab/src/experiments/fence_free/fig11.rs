@@ -55,6 +55,7 @@ pub(super) fn times() -> Experiment {
             .on(2)
             .in_programs(OWNERS_SHARE)
     };
+    let threads = Threads::here(4);
     let all = |text| {
         let over = Measure::MeanOver(Quantity::Time, Pick::any(BASE));
         Claim::new(text, Pick::any(FENCE_FREE_CL), over, Limit::Below(1.0))
@@ -63,7 +64,7 @@ pub(super) fn times() -> Experiment {
     Experiment {
         name: Some("ff-fig11a"),
         entries: each(&programs(false), &QUEUES.map(Contender::pool)),
-        workers: Threads::here(4).all(),
+        workers: threads.all(),
         placements: vec![Placement::Pinned],
         effort: Effort { budget: 60, visit: 0.06, ..Effort::default() },
         columns: &["median", "spread", "speedup", "to-baseline", "steals"],
@@ -103,8 +104,8 @@ pub(super) fn times() -> Experiment {
             )
             .on(2)
             .in_programs(&["spanning-tree"]),
-            Threads::here(4).on_four(all("On four processors FF-CL takes less time, too.")),
-            Threads::here(4).on_two(all("With two threads on each core, too.")),
+            threads.on_four_cores(all("On four processors FF-CL takes less time, too.")),
+            threads.on_shared_cores(all("With two threads on each core, too.")),
         ],
         paper: Some(&TIMES),
         ..Experiment::new("Does a queue that returns each task once need more time than one that may return it twice?")

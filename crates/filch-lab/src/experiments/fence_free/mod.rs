@@ -13,6 +13,7 @@ use filch_protocol::cores;
 
 use crate::experiment::claim::{Claim, Need};
 use crate::experiment::{Experiment, Program};
+use crate::experiments::two_and;
 
 /// Returns all experiments of this document.
 pub(super) fn all() -> Vec<Experiment> {
@@ -81,14 +82,11 @@ impl Threads {
 
     /// Two workers, one on each core, and two on each.
     fn all(&self) -> Vec<usize> {
-        let mut all = vec![2, self.one_on_a_core];
-        all.dedup();
-        all.extend(self.two_on_a_core);
-        all
+        two_and(self.one_on_a_core).into_iter().chain(self.two_on_a_core).collect()
     }
 
-    /// Restricts a claim to workers of which two share a core.
-    fn on_two(&self, claim: Claim) -> Claim {
+    /// Restricts a claim to workers of which two share each core.
+    fn on_shared_cores(&self, claim: Claim) -> Claim {
         match self.two_on_a_core {
             Some(both) => claim.on(both),
             None => claim.needs(Need::Else("the system does not say that processors share a core")),
@@ -96,9 +94,8 @@ impl Threads {
     }
 
     /// Restricts a claim to four workers or more, each on a core of its own.
-    const fn on_four(&self, claim: Claim) -> Claim {
-        let workers = if self.one_on_a_core < 4 { 4 } else { self.one_on_a_core };
-        claim.on(workers).needs(Need::Processors(4))
+    fn on_four_cores(&self, claim: Claim) -> Claim {
+        claim.on(self.one_on_a_core.max(4)).needs(Need::Processors(4))
     }
 }
 
