@@ -145,6 +145,8 @@ impl<P: Pool> Builder<P> {
     }
 
     /// As [`Builder::build_with`]; the caller drops what has been built so far.
+    // Never inlined, so that programs take this crate's instance for the default pool, and compile neither this nor the workers.
+    #[inline(never)]
     pub(crate) fn try_build_with(&self, workers: usize) -> Result<ThreadPool<P>, Failed<P>> {
         let interrupts = self.possible_interrupts();
         if interrupts.is_some_and(|interrupts| interrupts.period.is_zero()) {
@@ -328,6 +330,8 @@ impl<P: Pool> ThreadPool<P> {
 }
 
 impl<P: Pool> Drop for ThreadPool<P> {
+    // Never inlined for the same reason as the start.
+    #[inline(never)]
     fn drop(&mut self) {
         let mut running = std::mem::take(self.running.get_mut().unwrap_or_else(PoisonError::into_inner));
         if !self.common.is_here() {
