@@ -133,7 +133,7 @@ pub const TARGETS: &[Target] = &[
     queue("crates/filch-queue/src/the.rs", &["the::", "raced::"], &["the", "ff-the"]),
     queue(
         "crates/filch-queue/src/thep.rs",
-        &["thep::", "thep_apart::", "raced::"],
+        &["thep::", "thep_apart::", "thep_impatient::", "raced::"],
         &["thep", "thep-apart", "thep-impatient"],
     ),
     queue("crates/filch-queue/src/wsq.rs", &["wsq::", "wsq_packed::", "shared::"], &["wsq", "wsq-packed"]),
