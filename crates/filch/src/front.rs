@@ -259,6 +259,21 @@ impl<'f> Enter<'f> {
     }
 }
 
+/// Puts closure-style code of this thread outside all pools until dropped.
+pub(crate) struct Outside(*const Front);
+
+impl Outside {
+    pub(crate) fn enter() -> Self {
+        Self(CURRENT.with(|current| current.replace(&raw const OUTSIDE)))
+    }
+}
+
+impl Drop for Outside {
+    fn drop(&mut self) {
+        CURRENT.with(|current| current.set(self.0));
+    }
+}
+
 impl Drop for Enter<'_> {
     fn drop(&mut self) {
         self.front.lower_head(self.former_head);

@@ -19,8 +19,8 @@ use crate::own::Own;
 use crate::pace::Outer;
 use crate::policy::{Idle, Wait};
 use crate::protocol::grain::Time;
-use crate::protocol::sharer::Sharer;
-use crate::protocol::sleep::Dormitory;
+use crate::protocol::sharer::{Sharer, Wakes};
+use crate::protocol::sleep::{Dormitory, Sleepers};
 use crate::protocol::ticks::Tick;
 use crate::protocol::waiting::Sleeper;
 use crate::registry::{Common, Spawning};
@@ -60,6 +60,8 @@ pub(crate) struct Home {
     stack_middle: Cell<usize>,
     /// The nesting depth of jobs that the worker runs although its stack was [low](Home::is_stack_low).
     reluctant: Cell<u32>,
+    /// Whom the worker wakes once its turn is over.
+    owed: Cell<Wakes>,
     /// Whether the thread is in the handler of a signal.
     is_interrupted: Cell<bool>,
     /// What loops that start here know of a block around them. After a panic it is stale, which costs a loop a look at the clock.
@@ -84,6 +86,7 @@ impl Home {
                 has_waited_since: Cell::new(None),
                 looks: Cell::new(0),
                 leaps: Cell::new(1),
+                owed: Cell::default(),
                 is_interrupted: Cell::new(false),
                 outer: Cell::default(),
                 trails: Cell::default(),
@@ -203,6 +206,12 @@ impl Home {
         let middle = self.stack_middle.replace(thread_stack::middle(0));
         f();
         self.stack_middle.set(middle);
+    }
+
+    /// The worker's turn as the owner of its task stack is over.
+    #[inline]
+    pub(crate) fn ends_turn(&self) {
+        self.owed.take().wake(self);
     }
 
     /// Whether more than half of the thread's stack is used, too much to nest unrelated work.
@@ -415,6 +424,20 @@ impl Sleeper for Home {
 }
 
 impl Sharer for Home {
+    type Memory = Native;
+
+    fn sleepers(&self) -> &Sleepers<Native> {
+        self.common.dormitory.sleepers()
+    }
+
+    fn workers(&self) -> usize {
+        self.common.workers()
+    }
+
+    fn wakes(&self, wakes: Wakes) {
+        self.owed.set(wakes);
+    }
+
     fn has_aside(&self) -> bool {
         self.aside.has_overflow()
     }

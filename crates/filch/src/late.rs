@@ -13,8 +13,11 @@
 //! made the pool had blocked. (It has the priority of the thread that starts it, if the program gives its threads different ones.) If the
 //! system refuses it when it is needed, the pool has a worker less.
 //!
-//! Invariant: once somebody has given such a worker's own thread its seat, the thread starts, or the worker is dead: nobody can wake it or
-//! take its seat, and it does not count as searching. No thread starts to sleep once the pool closes.
+//! Invariants.
+//! * I1: once somebody has given such a worker's own thread its seat, the thread starts, or the worker is dead: nobody can wake it or
+//!   take its seat, and it does not count as searching. No thread starts to sleep once the pool closes.
+//! * I2: what starts a thread may be the host's or the user's code, as may a panic hook. It runs outside all pools, though the thread
+//!   may be a worker, whose head in memory need not be above all its tasks; and never [within an owner's turn](crate::protocol::sharer).
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -23,6 +26,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use filch_memory::{Atomic, Memory, Native, Ordering};
 
+use crate::front::Outside;
 use crate::interrupts::{Held, Mask};
 use crate::kept::keep;
 use crate::processors::{self, Affinity};
@@ -221,6 +225,8 @@ impl Late {
     fn begin(&self, worker: usize, begins: Begins) -> io::Result<Thread> {
         // A new thread has the mask of the one that starts it.
         let _held = Held::all();
+        // I2.
+        let _outside = Outside::enter();
         // Whoever needs the worker may have published what it borrows, so it cannot unwind.
         catch_unwind(AssertUnwindSafe(|| (self.begin)(worker, begins, Arc::clone(&self.inherited)))).unwrap_or_else(
             |payload| {

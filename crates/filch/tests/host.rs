@@ -13,7 +13,7 @@ use std::thread;
 
 use common::{throw, thrown_by, wait_for, watchdog};
 use filch::inside::host::{
-    Countdown, Crew, Fifo, Host, Lease, MayDangle, Seat, has_pending, here, join, run_one, workers_here,
+    Countdown, Crew, Fifo, Host, Lease, MayDangle, Seat, Thread, has_pending, here, join, run_one, workers_here,
 };
 use filch::pool::{Heartbeat, Queued, Request, Split, Wool};
 use filch::{Builder, Wait};
@@ -44,6 +44,48 @@ impl Host for Global {
             (crew, lease)
         });
         crew
+    }
+}
+
+fn sum(from: u64, to: u64) -> u64 {
+    if to - from == 1 {
+        return from;
+    }
+    let middle = u64::midpoint(from, to);
+    let (left, right) = filch::join(move || sum(from, middle), move || sum(middle, to));
+    left + right
+}
+
+/// A thread starts on the worker that needs another one, in the middle of a fork or a join.
+#[test]
+#[cfg_attr(miri, ignore = "it starts many threads")]
+fn what_starts_a_thread_may_fork() {
+    const SUM: u64 = 499_500;
+    let _watchdog = watchdog("a start that forks");
+    for make in KINDS {
+        for round in 0..10 {
+            let (crew, lease, seats) = make(4, Wait::default());
+            let late = Arc::new(Mutex::new(Vec::new()));
+            let sums = Arc::clone(&late);
+            let begin = |seat: Seat| Thread::start(None, None, move || seat.run(2 << 20, || (), || ()));
+            let now = crew.come_late(seats, move |seat| {
+                sums.lock().unwrap().push((here(), sum(0, 1000)));
+                begin(seat)
+            });
+            let threads: Vec<Thread> = now.into_iter().map(begin).collect::<Result<_, _>>().unwrap();
+            // Coarse enough to be shared, then fine.
+            for _ in 0..20 {
+                assert_eq!(crew.enter(|| sum(0, 1000)), SUM, "in round {round}");
+            }
+            wait_for("another worker", || {
+                assert_eq!(crew.enter(|| sum(0, 1000)), SUM);
+                !late.lock().unwrap().is_empty()
+            });
+            drop(lease);
+            threads.into_iter().for_each(Thread::join);
+            let late = late.lock().unwrap();
+            assert!(late.iter().all(|found| *found == (None, SUM)), "in round {round}: {late:?}");
+        }
     }
 }
 

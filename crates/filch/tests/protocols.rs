@@ -21,8 +21,8 @@ use filch::inside::protocol::latch::{Latch, Waiter};
 use filch::inside::protocol::limits::Limits;
 use filch::inside::protocol::public;
 use filch::inside::protocol::seize::{Head, Turn};
-use filch::inside::protocol::sharer::Sharer;
-use filch::inside::protocol::sleep::{ANY, ANY_MEANWHILE, Dormitory, PERHAPS, Wanted};
+use filch::inside::protocol::sharer::{Sharer, Wakes};
+use filch::inside::protocol::sleep::{ANY, ANY_MEANWHILE, Dormitory, PERHAPS, Sleepers, Wanted};
 use filch::inside::protocol::split::{self, Sharing};
 use filch::inside::protocol::state::{JobState, Settled, Status, Taking, Theft};
 use filch::inside::protocol::termination::Counts;
@@ -678,19 +678,21 @@ struct Public {
 /// An owner whose tasks are stolen as soon as they are public.
 struct Robbed<'s>(&'s Public);
 
-impl Sleeper for Robbed<'_> {
+impl Sharer for Robbed<'_> {
     type Memory = Native;
 
-    fn dormitory(&self) -> &Dormitory<Native> {
-        &self.0.owner.dormitory
+    fn sleepers(&self) -> &Sleepers<Native> {
+        self.0.owner.sleepers()
     }
 
-    fn index(&self) -> usize {
-        0
+    fn workers(&self) -> usize {
+        self.0.owner.workers()
     }
-}
 
-impl Sharer for Robbed<'_> {
+    fn wakes(&self, wakes: Wakes) {
+        self.0.owner.wakes(wakes);
+    }
+
     fn has_aside(&self) -> bool {
         self.0.owner.has_aside
     }

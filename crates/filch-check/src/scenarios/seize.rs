@@ -12,10 +12,9 @@ use std::sync::{Arc, Mutex};
 use filch::inside::protocol::grain::{self, Time};
 use filch::inside::protocol::limits::Limits;
 use filch::inside::protocol::seize::{Head, Turn};
-use filch::inside::protocol::sharer::{Sharer, Sharing};
-use filch::inside::protocol::sleep::Dormitory;
+use filch::inside::protocol::sharer::{Sharer, Sharing, Wakes};
+use filch::inside::protocol::sleep::Sleepers;
 use filch::inside::protocol::split;
-use filch::inside::protocol::waiting::Sleeper;
 use filch_memory::{Asymmetric, Atomic, Cell, Memory, Ordering};
 use filch_queue::lace::index::{Moves, SharedIndex, StealIndex};
 
@@ -58,7 +57,9 @@ struct Shared<M: Memory> {
     turn: Turn<M>,
     owner: M::Cell<split::Owner>,
     slots: Vec<Slot<M>>,
-    dormitory: Dormitory<M>,
+    /// None: nobody sleeps.
+    sleepers: Sleepers<M>,
+    workers: usize,
     grain: grain::Params,
     /// How often each task ran.
     ran: Mutex<Vec<usize>>,
@@ -67,19 +68,21 @@ struct Shared<M: Memory> {
 /// A worker; the owner is number 0.
 struct Worker<M: Memory>(Arc<Shared<M>>, usize);
 
-impl<M: Checker> Sleeper for Worker<M> {
+impl<M: Checker> Sharer for Worker<M> {
     type Memory = M;
 
-    fn dormitory(&self) -> &Dormitory<M> {
-        &self.0.dormitory
+    fn sleepers(&self) -> &Sleepers<M> {
+        &self.0.sleepers
     }
 
-    fn index(&self) -> usize {
-        self.1
+    fn workers(&self) -> usize {
+        self.0.workers
     }
-}
 
-impl<M: Checker> Sharer for Worker<M> {
+    fn wakes(&self, wakes: Wakes) {
+        unreachable!("nobody sleeps, and {wakes:?} is to be woken");
+    }
+
     fn has_aside(&self) -> bool {
         false
     }
@@ -204,7 +207,8 @@ pub fn program<M: Checker + Asymmetric>(
         turn: Turn::new(),
         owner: Cell::new(owner),
         slots: (0..CAPACITY).map(slot).collect(),
-        dormitory: Dormitory::new(thieves.len() + 1),
+        sleepers: Sleepers::default(),
+        workers: thieves.len() + 1,
         grain,
         ran: Mutex::new(vec![0; is_joined.len()]),
     });

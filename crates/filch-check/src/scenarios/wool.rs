@@ -15,8 +15,8 @@ use std::sync::{Arc, Mutex};
 use filch::inside::protocol::grain::{self, Time};
 use filch::inside::protocol::limits::Limits;
 use filch::inside::protocol::public;
-use filch::inside::protocol::sharer::Sharer;
-use filch::inside::protocol::sleep::{ANY, Dormitory};
+use filch::inside::protocol::sharer::{Sharer, Wakes};
+use filch::inside::protocol::sleep::{ANY, Dormitory, Sleepers};
 use filch::inside::protocol::state::{JobState, Status};
 use filch::inside::protocol::waiting::Sleeper;
 use filch::inside::protocol::wool::{Owner, Params, Shared};
@@ -318,6 +318,7 @@ struct Tenant<M: Memory> {
     desk: Arc<Desk<M>>,
     grain: grain::Params,
     owner: RefCell<public::Owner>,
+    owed: Plain<Wakes>,
     height: Plain<usize>,
 }
 
@@ -334,6 +335,20 @@ impl<M: Checker> Sleeper for Tenant<M> {
 }
 
 impl<M: Checker> Sharer for Tenant<M> {
+    type Memory = M;
+
+    fn sleepers(&self) -> &Sleepers<M> {
+        self.desk.dormitory.sleepers()
+    }
+
+    fn workers(&self) -> usize {
+        self.desk.dormitory.len()
+    }
+
+    fn wakes(&self, wakes: Wakes) {
+        self.owed.set(wakes);
+    }
+
     fn has_aside(&self) -> bool {
         false
     }
@@ -362,12 +377,19 @@ impl<M: Checker> Tenant<M> {
         }
     }
 
+    /// Gives `f` the owner's part, and then wakes whom that has shared tasks for.
+    fn enter<R>(&self, f: impl FnOnce(&mut public::Owner) -> R) -> R {
+        let result = f(&mut self.owner.borrow_mut());
+        self.owed.take().wake(self);
+        result
+    }
+
     fn push(&self) {
         let index = self.height.get();
         self.height.set(index + 1);
         M::note(|| format!("forks in slot {index}"));
         if !self.desk.limits.admits_push(address(index)) {
-            self.owner.borrow_mut().pushed(&self.stack(), self, index);
+            self.enter(|owner| owner.pushed(&self.stack(), self, index));
         }
     }
 
@@ -377,13 +399,13 @@ impl<M: Checker> Tenant<M> {
         self.height.set(index);
         M::note(|| format!("joins slot {index}"));
         let desk = &self.desk;
-        if desk.limits.admits_pop(address(index)) || self.owner.borrow_mut().take_back(&self.stack(), self, index) {
+        if desk.limits.admits_pop(address(index)) || self.enter(|owner| owner.take_back(&self.stack(), self, index)) {
             return;
         }
         while !matches!(desk.stack.look(index), Fate::Done | Fate::TakenBack) {
             M::spin_loop();
         }
-        self.owner.borrow_mut().joined(&self.stack(), index);
+        self.enter(|owner| owner.joined(&self.stack(), index));
     }
 }
 
@@ -397,10 +419,11 @@ pub fn wake_up<M: Checker>(acts: &'static str, params: Params, grain: grain::Par
         dormitory: Dormitory::new(2),
         phase: Atomic::new(0),
     });
-    let tenant = Tenant::<M> { desk: Arc::clone(&desk), grain, owner: RefCell::new(owner), height: Plain::new(0) };
+    let (owner, owed, height) = (RefCell::new(owner), Plain::default(), Plain::new(0));
+    let tenant = Tenant::<M> { desk: Arc::clone(&desk), grain, owner, owed, height };
     let own = move || {
         let desk: &Desk<M> = &tenant.desk;
-        tenant.owner.borrow_mut().begins(&tenant.stack(), &tenant);
+        tenant.enter(|owner| owner.begins(&tenant.stack(), &tenant));
         for act in acts.chars() {
             if act == '+' { tenant.push() } else { tenant.join() }
         }

@@ -148,7 +148,8 @@ impl Crew {
     }
 
     /// Lets the workers begin asleep, and the threads for most of them start when they are first needed: whoever needs a worker calls
-    /// `start`, for a thread that runs in the seat. `seats` are all. Returns those for which the host starts threads now: the first, and
+    /// `start`, for a thread that runs in the seat. It runs `start` outside all pools, even on a worker, so `start` should not wait for this
+    /// crew. `seats` are all. Returns those for which the host starts threads now: the first, and
     /// any others that cannot wait, such as those of workers that [never sleep](crate::Idle::Spin).
     ///
     /// Whichever thread starts it, such a thread has the affinity of the first worker's, and the signal mask of the current thread, once it

@@ -81,7 +81,7 @@ pub(crate) unsafe trait Direct: Tuned + Sized + Send + Sync + 'static {
     ///
     /// # Safety
     /// The task was the worker's newest.
-    unsafe fn joined(own: Own<'_, Self>, front: &Front, index: usize);
+    unsafe fn joined(own: Own<'_, Self>, front: &Front, home: &Home, index: usize);
 
     /// Tries to win the oldest task, as a thief.
     fn steal(&self) -> StealIndex<usize>;
@@ -196,7 +196,7 @@ unsafe impl<D: Direct> Plumbing for D {
         // one; tasks that run meanwhile may use the slots above it.
         let settled = unsafe { wait::wait_job(Here::<Self>::new(front, here.head().add(1)), job, meanwhile) };
         // SAFETY: tasks pushed above meanwhile are gone, so this one is the newest again.
-        unsafe { Self::joined(pool, front, index) };
+        unsafe { Self::joined(pool, front, &home, index) };
         (job, settled)
     }
 

@@ -72,16 +72,19 @@ impl Split {
         self.words.has_barriers && self.sharing == Sharing::ByGrain
     }
 
-    /// Takes the turn, and gives `f` the owner's part and the view that it works on.
+    /// Takes the turn, and gives `f` the owner's part and the view that it works on. Then wakes whom that has shared tasks for.
     fn enter<R>(
         own: Own<'_, Self>,
         front: &Front,
+        home: &Home,
         f: impl FnOnce(&mut split::Owner, &split::Stack<'_, Native>) -> R,
     ) -> R {
-        let _turn = own.turn.enter();
-        // SAFETY: this thread has the turn, and `f` is one operation of the protocol, which does not reenter this
-        // function.
-        f(unsafe { &mut *own.owner.get() }, &own.view(front))
+        let turn = own.turn.enter();
+        // SAFETY: this thread has the turn, and `f` is one operation of the protocol, which runs nothing else: I5 there.
+        let result = f(unsafe { &mut *own.owner.get() }, &own.view(front));
+        drop(turn);
+        home.ends_turn();
+        result
     }
 }
 
@@ -129,20 +132,20 @@ unsafe impl Direct for Split {
 
     fn begins(idle: &IdleHere<'_, '_, Self>) {
         let home = idle.home();
-        Self::enter(idle.pool(), idle.front(), |owner, stack| owner.begins(stack, &*home));
+        Self::enter(idle.pool(), idle.front(), &home, |owner, stack| owner.begins(stack, &*home));
     }
 
     unsafe fn pushed(own: Own<'_, Self>, front: &Front, home: &Home, index: usize) {
-        Self::enter(own, front, |owner, stack| owner.pushed(stack, home, index));
+        Self::enter(own, front, home, |owner, stack| owner.pushed(stack, home, index));
     }
 
     unsafe fn take_back(own: Own<'_, Self>, front: &Front, home: &Home, index: usize) -> bool {
-        Self::enter(own, front, |owner, stack| owner.take_back(stack, home, index))
+        Self::enter(own, front, home, |owner, stack| owner.take_back(stack, home, index))
     }
 
     fn give(here: &Here<'_, Self>, share: Share) {
         let (index, home) = (index_of(here), here.home());
-        Self::enter(here.pool(), here.front(), |owner, stack| {
+        Self::enter(here.pool(), here.front(), &home, |owner, stack| {
             let amount = match share {
                 Share::Half => owner.on_request(),
                 Share::All => Amount::All,
@@ -151,9 +154,9 @@ unsafe impl Direct for Split {
         });
     }
 
-    unsafe fn joined(own: Own<'_, Self>, front: &Front, index: usize) {
+    unsafe fn joined(own: Own<'_, Self>, front: &Front, home: &Home, index: usize) {
         own.stack.get(index).expect("a stolen task has a slot").state.reset();
-        Self::enter(own, front, split::Owner::joined);
+        Self::enter(own, front, home, split::Owner::joined);
     }
 
     fn steal(&self) -> StealIndex<usize> {

@@ -111,11 +111,13 @@ impl<const CHUNK: u32, const PRIVATISE_AFTER: u32> Wool<CHUNK, PRIVATISE_AFTER> 
         &self.stack.get(index).expect("the public part ends with the stack").state
     }
 
-    /// Gives `f` the owner's part.
-    fn enter<R>(own: Own<'_, Self>, f: impl FnOnce(&mut public::Owner) -> R) -> R {
-        // SAFETY: only this thread uses the owner's part, and `f` is one operation of the protocol, which does not
-        // reenter this function.
-        f(unsafe { &mut *own.owner.get() })
+    /// Gives `f` the owner's part. Then wakes whom that has shared tasks for.
+    fn enter<R>(own: Own<'_, Self>, home: &Home, f: impl FnOnce(&mut public::Owner) -> R) -> R {
+        // SAFETY: only this thread uses the owner's part, and `f` is one operation of the protocol, which runs nothing
+        // else: I4 there.
+        let result = f(unsafe { &mut *own.owner.get() });
+        home.ends_turn();
+        result
     }
 
     /// Returns the view that the owner works on.
@@ -152,28 +154,28 @@ unsafe impl<const CHUNK: u32, const PRIVATISE_AFTER: u32> Direct for Wool<CHUNK,
 
     fn begins(idle: &IdleHere<'_, '_, Self>) {
         let (own, home) = (idle.pool(), idle.home());
-        Self::enter(own, |owner| owner.begins(&own.view(idle.front()), &*home));
+        Self::enter(own, &home, |owner| owner.begins(&own.view(idle.front()), &*home));
     }
 
     unsafe fn pushed(own: Own<'_, Self>, front: &Front, home: &Home, index: usize) {
-        Self::enter(own, |owner| owner.pushed(&own.view(front), home, index));
+        Self::enter(own, home, |owner| owner.pushed(&own.view(front), home, index));
     }
 
     unsafe fn take_back(own: Own<'_, Self>, front: &Front, home: &Home, index: usize) -> bool {
-        Self::enter(own, |owner| owner.take_back(&own.view(front), home, index))
+        Self::enter(own, home, |owner| owner.take_back(&own.view(front), home, index))
     }
 
     fn give(here: &Here<'_, Self>, share: Share) {
         let (own, home, index) = (here.pool(), here.home(), index_of(here));
         let view = own.view(here.front());
-        Self::enter(own, |owner| match share {
+        Self::enter(own, &home, |owner| match share {
             Share::Half => owner.poll(&view, &*home, index),
             Share::All => owner.give_all(&view, &*home, index),
         });
     }
 
-    unsafe fn joined(own: Own<'_, Self>, front: &Front, index: usize) {
-        Self::enter(own, |owner| owner.joined(&own.view(front), index));
+    unsafe fn joined(own: Own<'_, Self>, front: &Front, home: &Home, index: usize) {
+        Self::enter(own, home, |owner| owner.joined(&own.view(front), index));
     }
 
     fn steal(&self) -> StealIndex<usize> {
@@ -200,7 +202,7 @@ unsafe impl<const CHUNK: u32, const PRIVATISE_AFTER: u32> Direct for Wool<CHUNK,
 
     fn wants_work(here: &Here<'_, Self>, index: usize) -> bool {
         let pool = here.pool();
-        let public = Self::enter(pool, |owner| owner.public()) as usize;
+        let public = Self::enter(pool, &here.home(), |owner| owner.public()) as usize;
         // A thief has asked; or the next push is public, and thieves have taken all older tasks.
         here.front().limits.is_wanted() || (index < public && !pool.shared.has_unstolen_below(index as u32))
     }

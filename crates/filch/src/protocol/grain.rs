@@ -62,7 +62,7 @@ impl Grain {
     }
 
     fn shares_for(&mut self, window: u32, sharer: &impl Sharer) {
-        if window > 0 && !self.is_fixed && sharer.dormitory().len() > 1 {
+        if window > 0 && !self.is_fixed && sharer.workers() > 1 {
             *self = Self { is_coarse: true, window, joins: 0, ..*self };
         }
     }

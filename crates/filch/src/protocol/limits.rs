@@ -89,7 +89,7 @@ impl<M: Memory> Limits<M> {
         if sharer.has_aside() {
             self.stop_pops();
         }
-        sharer.dormitory().sleepers().sleepers_after()
+        sharer.sleepers().sleepers_after()
     }
 
     /// Owner: admits nothing. Every job is stolen, so the next push must publish and the next pop must wait.

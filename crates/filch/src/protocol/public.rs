@@ -16,6 +16,7 @@
 //!   cold.
 //! * I3: a cold push looks for sleepers, and so does any operation that opens the limits to pushes. Any other operation
 //!   that overwrites a request leaves the next push cold.
+//! * I4: nothing but the protocol runs while the owner's part is in use: see I2 of [`sharer`](super::sharer).
 //!
 //! **Edges.** Those of the state words and of [`sleep`](super::sleep).
 
@@ -25,9 +26,8 @@ use filch_memory::Sleep;
 
 use super::grain::Grain;
 use super::limits::Limits;
-use super::sharer::Sharer;
+use super::sharer::{Sharer, Wakes};
 use super::state::JobState;
-use super::waiting::wake_one;
 use super::wool::{self, Params, Shared};
 
 /// What thieves see of a task stack, and its location.
@@ -214,7 +214,7 @@ impl Owner {
         }
     }
 
-    /// Opens the limits for this head, and wakes a sleeper for public tasks; returns whether anybody sleeps.
+    /// Opens the limits for this head, and has a sleeper woken for public tasks; returns whether anybody sleeps.
     fn reopen<'s, M, F>(&self, stack: &Stack<'s, M, F>, sharer: &impl Sharer<Memory = M>, head: usize) -> bool
     where
         M: Sleep + 's,
@@ -226,7 +226,7 @@ impl Owner {
         let end = if head < public as usize || self.grain.is_coarse() { 0 } else { stack.capacity };
         let any_sleeps = stack.limits.reopen(sharer, stack.address_of(end), stack.address_of(public as usize));
         match (any_sleeps, has_public) {
-            (true, true) => _ = wake_one(sharer),
+            (true, true) => sharer.wakes(Wakes::One),
             (true, false) => stack.limits.stop_next_push(),
             (false, _) => {}
         }

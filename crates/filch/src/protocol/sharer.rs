@@ -1,10 +1,15 @@
 //! A worker that shares tasks, as the protocols see it, and when it does.
 //!
-//! Invariant: what is here affects only *how much* is shared, never correctness.
+//! Invariants.
+//! * I1: what is here affects only *how much* is shared, never correctness.
+//! * I2: within an owner's turn nobody is woken, and no thread started: a [`Sharer`] cannot, and keeps in mind [whom to wake](Wakes)
+//!   until the turn is over. So nothing of the host's or the user's runs within a turn.
 
+use filch_memory::Memory;
 use filch_queue::Amount;
 
-use super::waiting::Sleeper;
+use super::sleep::Sleepers;
+use super::waiting::{Sleeper, wake_another, wake_one};
 
 /// A time, in ticks of a clock of some gigahertz, or of any other clock where nobody reads it.
 pub type Time = u64;
@@ -58,8 +63,42 @@ impl Params {
     pub const FINE: Self = Self { window: 0, doubt: 0, fine: 0, patience: Time::MAX };
 }
 
-/// A worker that shares tasks from its own stack.
-pub trait Sharer: Sleeper {
+/// Whom an owner wakes once its turn is over.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Wakes {
+    /// Nobody.
+    #[default]
+    Nobody,
+    /// A worker that can take what was shared, unless one searches for work of any kind.
+    One,
+    /// A worker that can take what was shared, even if one searches.
+    OneMore,
+}
+
+impl Wakes {
+    /// Wakes them, for what `worker` has shared. Not within a turn. Precondition: as for
+    /// [`Dormitory::wake_for_any`](super::sleep::Dormitory::wake_for_any).
+    pub fn wake(self, worker: &impl Sleeper) {
+        if self != Self::Nobody && !wake_one(worker) && self == Self::OneMore {
+            wake_another(worker);
+        }
+    }
+}
+
+/// A worker that shares tasks from its own stack, as it is seen from within the owner's turn.
+pub trait Sharer {
+    /// The memory that workers share.
+    type Memory: Memory;
+
+    /// The counts of workers that sleep and search.
+    fn sleepers(&self) -> &Sleepers<Self::Memory>;
+
+    /// The number of workers.
+    fn workers(&self) -> usize;
+
+    /// Called where somebody has to be woken: [once](Wakes::wake) the turn is over.
+    fn wakes(&self, wakes: Wakes);
+
     /// Whether some of its forks found no room on the stack.
     fn has_aside(&self) -> bool;
 

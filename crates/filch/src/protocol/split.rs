@@ -4,7 +4,7 @@
 //!
 //! **Idea.** The index protocol of [`filch_queue::lace::index`] says who may take which task. The owner's part of it is
 //! folded into the two [limits](super::limits), so that the owner does not read it on the fast path. This is the cold
-//! path, which makes the limits agree with the indices again, answers requests, and wakes sleepers. While tasks are
+//! path, which makes the limits agree with the indices again, answers requests, and has sleepers woken. While tasks are
 //! [coarse](super::grain), every push and pop comes here, and all tasks are shared. While tasks are fine, they are shared on
 //! request, half of the private ones at a time, and the next push comes here too while nothing is shared and a worker sleeps.
 //!
@@ -27,6 +27,7 @@
 //!   shared for the owner.
 //! * I4: at a cold pop, either the head is beyond the end, and the task is the newest one kept aside; or the task's
 //!   index is at or above split, and it is private; or it is the newest shared task.
+//! * I5: an operation here is a turn, in which nothing but the protocol runs: see I2 of [`sharer`](super::sharer).
 //!
 //! **Edges.** Those of the index protocol and of [`sleep`](super::sleep): the owner overwrites the limits before the
 //! fence that precedes its look at the sleepers.
@@ -38,8 +39,7 @@ use filch_queue::lace::index::{Moves, OwnerIndex, SharedIndex};
 use super::grain::Grain;
 use super::limits::Limits;
 pub use super::sharer::Sharing;
-use super::sharer::{Sharer, Time};
-use super::waiting::{wake_another, wake_one};
+use super::sharer::{Sharer, Time, Wakes};
 
 /// What thieves see of a task stack, and its location.
 pub struct Stack<'s, M: Sleep> {
@@ -103,7 +103,7 @@ impl Owner {
     /// each fork a cycle.
     pub fn begins<M: Sleep>(&mut self, stack: &Stack<'_, M>, sharer: &impl Sharer<Memory = M>) {
         self.grain.begins(sharer);
-        let is_alone = sharer.dormitory().len() == 1;
+        let is_alone = sharer.workers() == 1;
         if self.grain.is_coarse() {
             self.index.set_all_stolen(stack.shared);
             stack.limits.close();
@@ -213,19 +213,20 @@ impl Owner {
         !self.index.shared(stack.shared).is_empty()
     }
 
-    /// Wakes a worker for the shared tasks. Mostly leaves that to one that searches; but once in a long time it wakes another all
+    /// Has a worker woken for the shared tasks. Mostly leaves that to one that searches; but once in a long time another is woken all
     /// the same, since the one that searches may wait for its processor, perhaps for this one, while others are free.
     fn wake<M: Sleep>(&mut self, sharer: &impl Sharer<Memory = M>) {
         /// Much longer than it takes to wake a worker.
         const LONG: Time = 1_000_000;
-        if wake_one(sharer) {
-            return;
+        let mut wakes = Wakes::One;
+        if sharer.sleepers().is_searched() {
+            let now = sharer.now();
+            if now.saturating_sub(self.doubled_at) > LONG {
+                self.doubled_at = now;
+                wakes = Wakes::OneMore;
+            }
         }
-        let now = sharer.now();
-        if now.saturating_sub(self.doubled_at) > LONG {
-            self.doubled_at = now;
-            wake_another(sharer);
-        }
+        sharer.wakes(wakes);
     }
 
     /// Shares `amount` of the private tasks below `head`, or all of them if tasks are coarse or a thief has waited too
@@ -246,11 +247,11 @@ impl Owner {
         grown
     }
 
-    /// Makes the limits agree with the indices, and wakes sleepers. Precondition: not all stolen.
+    /// Makes the limits agree with the indices, and has sleepers woken. Precondition: not all stolen.
     fn reopen<M: Sleep>(&mut self, stack: &Stack<'_, M>, sharer: &impl Sharer<Memory = M>, has_shared: bool) {
         if self.grain.is_coarse() {
             stack.limits.close();
-            if has_shared && sharer.dormitory().sleepers().sleepers_after() {
+            if has_shared && sharer.sleepers().sleepers_after() {
                 self.wake(sharer);
             }
             return;

@@ -4,8 +4,8 @@
 use std::cell::Cell;
 
 use filch::inside::protocol::grain;
-use filch::inside::protocol::sharer::{Sharer, Time};
-use filch::inside::protocol::sleep::{Dormitory, Wanted};
+use filch::inside::protocol::sharer::{Sharer, Time, Wakes};
+use filch::inside::protocol::sleep::{Dormitory, Sleepers, Wanted};
 use filch::inside::protocol::waiting::Sleeper;
 use filch_memory::Sleep;
 
@@ -63,6 +63,21 @@ impl<M: Sleep> Sleeper for Owner<M> {
 }
 
 impl<M: Sleep> Sharer for Owner<M> {
+    type Memory = M;
+
+    fn sleepers(&self) -> &Sleepers<M> {
+        self.dormitory.sleepers()
+    }
+
+    fn workers(&self) -> usize {
+        self.dormitory.len()
+    }
+
+    /// Wakes them at once, so that a test sees it.
+    fn wakes(&self, wakes: Wakes) {
+        wakes.wake(self);
+    }
+
     fn has_aside(&self) -> bool {
         self.has_aside
     }

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 
 use filch::inside::protocol::grain::{self, Time};
 use filch::inside::protocol::limits::Limits;
-use filch::inside::protocol::sharer::{Sharer, Sharing};
-use filch::inside::protocol::sleep::{ANY, Dormitory, Wanted};
+use filch::inside::protocol::sharer::{Sharer, Sharing, Wakes};
+use filch::inside::protocol::sleep::{ANY, Dormitory, Sleepers, Wanted};
 use filch::inside::protocol::split;
 use filch::inside::protocol::state::{JobState, Settled, Theft};
 use filch::inside::protocol::waiting::{Joiner, Searcher, Sleeper, await_job, search};
@@ -97,6 +97,21 @@ impl<M: Checker> Sleeper for Worker<M> {
 }
 
 impl<M: Checker> Sharer for Worker<M> {
+    type Memory = M;
+
+    fn sleepers(&self) -> &Sleepers<M> {
+        self.dormitory().sleepers()
+    }
+
+    fn workers(&self) -> usize {
+        self.dormitory().len()
+    }
+
+    /// Wakes them at once: it is the last act of each turn here.
+    fn wakes(&self, wakes: Wakes) {
+        wakes.wake(self);
+    }
+
     fn has_aside(&self) -> bool {
         false
     }
