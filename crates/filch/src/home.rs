@@ -219,11 +219,13 @@ impl Home {
         thread_stack::is_past(self.stack_middle.get())
     }
 
-    /// Returns how many times a worker with a low stack idles while there is work that others should do, before it runs
-    /// some of it: the deeper it is in such work, the more often.
+    /// Returns how many times a worker with a low stack naps while there is work that others should do, before it runs
+    /// some of it. The deeper it is in such work, the more often at first; but it is some milliseconds in all, however deep.
     pub(crate) fn reluctance(&self) -> u32 {
         const LOOKS: u32 = 10;
-        LOOKS << self.reluctant.get().min(20)
+        const DEPTH: u32 = 3;
+        let depth = self.reluctant.get();
+        if depth < DEPTH { LOOKS << depth } else { 0 }
     }
 
     /// Runs `f`, a job that others should do, although the stack is low.

@@ -16,6 +16,7 @@ use crate::detached::{PanicHandler, Tally};
 use crate::guest::Guests;
 use crate::late::Late;
 use crate::near::Near;
+use crate::patience::nap;
 use crate::policy::{Habits, Leaps, Wait};
 use crate::process;
 use crate::processors::Deal;
@@ -56,6 +57,8 @@ pub(crate) struct Common {
     leaving: <Native as Memory>::AtomicBool,
     /// What each worker has begun and ended.
     pub(crate) tallies: Box<[Padded<Tally>]>,
+    /// The number of workers that leave work to others because their stacks are low.
+    reluctant: <Native as Memory>::AtomicUsize,
     /// The number of jobs begun by threads outside.
     pub(crate) begun_outside: <Native as Memory>::AtomicUsize,
     /// Present if there are workers that work only while they are needed.
@@ -114,6 +117,7 @@ impl Common {
             closing: Atomic::new(false),
             leaving: Atomic::new(false),
             tallies: (0..workers).map(|_| Padded(Tally::new())).collect(),
+            reluctant: Atomic::new(0),
             begun_outside: Atomic::new(0),
             late: OnceLock::new(),
             recorders: OnceLock::new(),
@@ -246,6 +250,22 @@ impl Common {
         }
     }
 
+    /// Naps, on a worker that leaves work to others, unless all of them sleep, or leave it to others, too: then returns `false`. Others may
+    /// be busy for long, which nobody knows.
+    pub(crate) fn leaves_to_others(&self) -> bool {
+        // Whoever has been woken for the work is not asleep.
+        let is_asleep = |worker: &usize| self.dormitory.place(*worker).would_help(|_| true);
+        let asleep = (0..self.workers()).filter(is_asleep).count();
+        // Relaxed, here and below: a hint.
+        if asleep + self.reluctant.load(Ordering::Relaxed) + 1 >= self.workers() {
+            return false;
+        }
+        self.reluctant.fetch_add(1, Ordering::Relaxed);
+        nap();
+        self.reluctant.fetch_sub(1, Ordering::Relaxed);
+        true
+    }
+
     fn notify_spares(&self) {
         if let Some(spares) = &self.spares {
             spares.notify();
@@ -340,5 +360,36 @@ impl Common {
     /// Whether `victim` has spawned jobs to take. A snapshot, accurate enough for a last look before sleep.
     pub(crate) fn has_spawned(&self, victim: usize) -> bool {
         self.spawned[victim].has_work_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Barrier};
+    use std::time::{Duration, Instant};
+
+    use crate::ThreadPool;
+
+    #[test]
+    fn work_is_left_to_others_that_are_awake() {
+        let leaves = |pool: &ThreadPool| pool.install(|| pool.common.leaves_to_others());
+        let [one, two] =
+            [1, 2].map(|workers| ThreadPool::builder().workers(workers).caller_works(false).build().unwrap());
+        assert!(!leaves(&one));
+        let is_left = [(); 2].map(|()| Arc::new(Barrier::new(2)));
+        let [begins, ends] = is_left.clone();
+        two.spawn(move || {
+            begins.wait();
+            ends.wait();
+        });
+        is_left[0].wait();
+        assert!(leaves(&two), "the other one is busy");
+        is_left[1].wait();
+        let start = Instant::now();
+        two.install(|| {
+            while two.common.leaves_to_others() {
+                assert!(start.elapsed() < Duration::from_secs(60), "the other one does not sleep");
+            }
+        });
     }
 }

@@ -7,6 +7,7 @@ mod common;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::mpsc::channel;
+use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::Duration;
 
@@ -380,6 +381,42 @@ fn workers_low_on_stack_still_run_their_own_tasks() {
             runs::<Heartbeat<ChaseLev, Request>>(wait);
         }
     }
+}
+
+/// Submits a job like this one, and waits for it, until the stack is used down to this address.
+fn link(until: usize) {
+    let here = std::hint::black_box(0_u8);
+    if std::ptr::from_ref(&here).addr() > until {
+        filch::submit(move || link(until)).join().unwrap();
+    }
+}
+
+/// Nobody knows of the other workers that they are blocked. One cannot help either once its own stack is low.
+#[test]
+#[cfg_attr(miri, ignore = "Miri has no stack depths")]
+fn a_chain_of_jobs_past_the_middle_of_the_stack_ends() {
+    const STACK: usize = 4 << 20;
+    fn chain() {
+        let here = 0_u8;
+        link(std::ptr::from_ref(&here).addr() - STACK / 4 * 3);
+    }
+    let _watchdog = watchdog("a chain");
+    for workers in [1, 2] {
+        let pool = ThreadPool::builder().workers(workers).caller_works(false).stack_size(STACK).build().unwrap();
+        pool.install(chain);
+    }
+    let pool = ThreadPool::builder().workers(3).caller_works(false).stack_size(STACK).build().unwrap();
+    let [begins, ends] = [(); 2].map(|()| Arc::new(Barrier::new(3)));
+    for _ in 0..2 {
+        let (begins, ends) = (Arc::clone(&begins), Arc::clone(&ends));
+        pool.spawn(move || {
+            begins.wait();
+            ends.wait();
+        });
+    }
+    begins.wait();
+    pool.install(chain);
+    ends.wait();
 }
 
 /// A task that forks nothing still gives beats if it asks whether work is wanted.

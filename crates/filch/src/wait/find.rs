@@ -11,7 +11,6 @@ use super::spot::Spot;
 use crate::core::Core;
 use crate::here::IdleHere;
 use crate::job;
-use crate::patience::nap;
 use crate::policy::OnLoss;
 use crate::pool::{Insisted, Pool};
 use crate::protocol::state::{JobState, Status, Theft};
@@ -191,15 +190,14 @@ impl<P: Pool> Spot<'_, P> {
         shared > 0 || soon
     }
 
-    /// For a worker with a low stack: idles while there is work that others should do, including its own spawned jobs
-    /// and forks, and in the end finds it after all.
+    /// For a worker with a low stack: naps while there is work that others should do, including its own spawned jobs
+    /// and forks, if there are others; and in the end finds it after all.
     pub(super) fn find_reluctantly(&self, looks: &Cell<u32>) -> Option<Find> {
         if !self.sees_any() && !self.has_own() {
             return None;
         }
-        if looks.get() < self.home().reluctance() {
+        if looks.get() < self.home().reluctance() && self.home().common.leaves_to_others() {
             looks.set(looks.get() + 1);
-            nap();
             return None;
         }
         looks.set(0);

@@ -176,7 +176,7 @@ pub(crate) unsafe fn visit<P: Pool>(here: Here<'_, P>, work: &mut dyn FnMut(Here
 struct Searching<'w, P: Pool> {
     spot: Spot<'w, P>,
     is_idle: bool,
-    /// How many times it has idled, on a low stack, while there was work.
+    /// How many times it has napped, on a low stack, while there was work.
     looks: Cell<u32>,
     /// Jobs that it has spawned above this mark may be part of the awaited scope.
     mark: Cell<usize>,

@@ -47,7 +47,7 @@ struct Joining<'w, P: Pool> {
     failures: Cell<u32>,
     /// Whether it has looked further since its last look before sleep.
     has_searched: Cell<bool>,
-    /// How many times it has idled, on a low stack, while there was work.
+    /// How many times it has napped, on a low stack, while there was work.
     looks: Cell<u32>,
 }
 
