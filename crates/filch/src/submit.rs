@@ -12,6 +12,7 @@ use std::thread;
 
 use filch_memory::{Atomic, Memory, Native, Ordering};
 
+use crate::front::Reach;
 use crate::here::Here;
 use crate::home::current_home;
 use crate::latch::{self, Latch, Waiter};
@@ -196,7 +197,8 @@ impl Wake for Alarm {
 }
 
 /// Runs a future to its end on this thread. A worker runs other work while the future waits, of any kind, so no lock
-/// should be held that such work may want; any other thread sleeps.
+/// should be held that such work may want; any other thread sleeps. A future that wakes itself, as one that yields, is polled again once
+/// one job has run, if there is one.
 ///
 /// ```
 /// let pool = filch::ThreadPool::new(2)?;
@@ -218,7 +220,25 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
         if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
             return output;
         }
-        latch::wait(&alarm.latch, None, false);
+        if alarm.latch.is_over() {
+            give_way();
+        } else {
+            latch::wait(&alarm.latch, None, false);
+        }
+    }
+}
+
+/// For a future that has woken itself, perhaps to let other work run that it waits for: runs one job of any kind, if this is a worker and
+/// there is one; otherwise yields the processor.
+fn give_way() {
+    if let Some(home) = current_home()
+        && home.is_stack_low()
+    {
+        home.common.leaves_to_others();
+    }
+    // SAFETY: it is used at once.
+    if unsafe { Here::current() }.run_one(Reach::All) != Some(true) {
+        thread::yield_now();
     }
 }
 

@@ -4,7 +4,7 @@
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Barrier};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use common::{busy, wait_for, watchdog};
 use filch::worklist::Worklist;
-use filch::{Stop, Stopped, ThreadPool, block_on, submit};
+use filch::{Stop, Stopped, ThreadPool, Wait, block_on, submit};
 
 mod common;
 
@@ -138,6 +138,45 @@ fn the_last_waker_is_woken_once() {
     let again =
         catch_unwind(AssertUnwindSafe(|| job.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready()));
     assert!(again.is_err(), "polled after its end");
+}
+
+/// As every async `yield_now`, the future wakes itself.
+#[test]
+fn a_future_that_yields_lets_its_worker_run_other_jobs() {
+    let _watched = watchdog("a future that yields");
+    fn until(flag: &AtomicBool) {
+        block_on(std::future::poll_fn(|context| {
+            if flag.load(Relaxed) {
+                return Poll::Ready(());
+            }
+            context.waker().wake_by_ref();
+            Poll::Pending
+        }));
+    }
+    let flag = || Arc::new(AtomicBool::new(false));
+    let sets = |flag: &Arc<AtomicBool>| {
+        let flag = Arc::clone(flag);
+        move || flag.store(true, Relaxed)
+    };
+    for wait in Wait::EVERY {
+        let pool = ThreadPool::builder().workers(1).wait(wait).build().unwrap();
+        let (spawned, injected) = (flag(), flag());
+        pool.install(|| {
+            filch::spawn(sets(&spawned));
+            until(&spawned);
+            thread::scope(|s| s.spawn(|| pool.spawn(sets(&injected))).join().unwrap());
+            until(&injected);
+        });
+        let by_handle = flag();
+        pool.run(|w| {
+            let set = sets(&by_handle);
+            w.spawn(move |_| set());
+            until(&by_handle);
+        });
+    }
+    let outside = flag();
+    thread::spawn(sets(&outside));
+    until(&outside);
 }
 
 #[test]
