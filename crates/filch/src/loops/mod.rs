@@ -64,7 +64,7 @@ impl<Z, F, R> Loop<'_, Z, F, R> {
         F: for<'b> Fn(K::Branch<'b>, T, D) -> T,
     {
         let items = pace.block.min(rest.length());
-        let (block, rest) = rest.cut(items);
+        let (block, rest) = cut(rest, items);
         let within = pace.within(items);
         if within.is_some() {
             forker.tell(within);
@@ -76,6 +76,22 @@ impl<Z, F, R> Loop<'_, Z, F, R> {
         }
         (sum, rest)
     }
+}
+
+/// Cuts a source in two.
+///
+/// # Panics
+/// If a part says that it has more items than it can have: the loop might never end, nor its recursion.
+#[inline]
+fn cut<D: Divisible>(source: D, at: usize) -> (D, D) {
+    let (length, is_counted) = (source.length(), source.is_counted());
+    let (left, right) = source.cut(at);
+    let parts = [left.length(), right.length()];
+    assert!(
+        !is_counted || parts[0] <= at && parts[1] <= length.saturating_sub(at),
+        "a source of {length} items, cut at {at}, has parts of {parts:?} items: its `Divisible::length` is wrong"
+    );
+    (left, right)
 }
 
 /// Runs a loop: folds items into `sum`, and lends items not begun.
@@ -98,7 +114,7 @@ where
         }
         if pace.lends(|| forker.lends()) {
             let at = pace.keeps(rest.length(), plan.halvings);
-            let (left, right) = rest.cut(at);
+            let (left, right) = cut(rest, at);
             let (below, lent) = forker.lend(|forker| divide(forker, left, sum, plan, pace), right, &|forker, right| {
                 divide(forker, right, (plan.zero)(), plan, &mut Pace::start())
             });
@@ -140,7 +156,7 @@ where
 {
     if pads > 0 && forker.wants() {
         let at = rest.length();
-        let (rest, nothing) = rest.cut(at);
+        let (rest, nothing) = cut(rest, at);
         return forker.lend(|mut forker| pad(&mut forker, pads - 1, rest, sum, plan, pace), nothing, &|_, _| ()).0;
     }
     let (mut sum, mut rest) = plan.run_block(forker, rest, sum, pace);
@@ -253,7 +269,7 @@ where
     if length <= FIXED_LEAF {
         return forker.within(|forker| fold(forker, zero(), source));
     }
-    let (left, right) = source.cut(length / 2);
+    let (left, right) = cut(source, length / 2);
     let (left, right) = forker.fork(
         |forker| divide_fixed(forker, left, zero, fold, reduce),
         |forker| divide_fixed(forker, right, zero, fold, reduce),

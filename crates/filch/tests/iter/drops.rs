@@ -159,6 +159,51 @@ fn sources_that_lie_cause_panics_at_worst() {
     }
 }
 
+/// A source that says that it has many items, however often it is cut.
+struct Boast;
+
+impl IntoIterator for Boast {
+    type Item = ();
+    type IntoIter = std::iter::Empty<()>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        std::iter::empty()
+    }
+}
+
+impl Divisible for Boast {
+    fn length(&self) -> usize {
+        1000
+    }
+
+    fn cut(self, _: usize) -> (Self, Self) {
+        (Self, Self)
+    }
+}
+
+#[test]
+fn a_loop_over_a_source_that_never_gets_shorter_panics() {
+    let _watched = watchdog("a source that never gets shorter");
+    const FIXED: usize = 2;
+    let loops: [fn(); 4] = [
+        || filch::for_each(Boast, |()| ()),
+        || filch::fold_blocks(Boast, (), |(), _| (), |(), ()| ()),
+        || filch::map_reduce_fixed(Boast, (), |()| (), |(), ()| ()),
+        || filch::try_for_each(Boast, |()| Ok::<(), ()>(())).unwrap(),
+    ];
+    for pool in POOLS.iter() {
+        for (nth, run) in loops.into_iter().enumerate() {
+            let outcome = catch_unwind(AssertUnwindSafe(|| pool.install(run)));
+            // The only worker of a pool cuts nothing, unless the tree is fixed.
+            assert_eq!(outcome.is_err(), pool.workers() > 1 || nth == FIXED);
+            if let Err(payload) = outcome {
+                let message = payload.downcast_ref::<String>().unwrap();
+                assert!(message.contains("`Divisible::length` is wrong"), "{message}");
+            }
+        }
+    }
+}
+
 #[test]
 fn the_first_panic_of_a_closure_arrives() {
     for pool in POOLS.iter() {
