@@ -67,7 +67,7 @@ impl JobPlace {
     ///
     /// # Safety
     /// * The place holds work, which is the caller's.
-    /// * `worker` is null, or the current thread's worker, of the type for which the place was filled and not otherwise
+    /// * `worker` is null, or the worker that the current thread has, of the type for which the place was filled and not otherwise
     ///   used meanwhile.
     #[inline]
     pub(super) unsafe fn run(place: NonNull<Self>, worker: *mut ()) {

@@ -19,6 +19,29 @@ use crate::worker_queue::{Tally, WorkerQueue};
 /// A worker of a run, as a job sees it: to make jobs and wait for them.
 ///
 /// `'s` is the run; `'env` is the lifetime of borrows from its surroundings.
+///
+/// Whoever has the reference to it is the worker: nothing of it belongs to a thread, so a job may lend it to a branch or to another thread.
+///
+/// ```
+/// use std::sync::atomic::{AtomicU32, Ordering};
+///
+/// let sum = &AtomicU32::new(0);
+/// filch::jobs::Jobs::new(2).run(|w| {
+///     let spawns = || {
+///         w.spawn(|_| _ = sum.fetch_add(1, Ordering::Relaxed));
+///         w.wait_for_children();
+///         sum.load(Ordering::Relaxed)
+///     };
+///     let (spawned, other) = filch::join(spawns, || 2);
+///     assert_eq!((spawned, other), (1, 2));
+/// });
+/// ```
+///
+/// ```compile_fail
+/// filch::jobs::Jobs::new(2).run(|w| {
+///     filch::join(|| w.spawn(|_| ()), || w.spawn(|_| ())); // two are not the worker at once
+/// });
+/// ```
 pub struct JobWorker<'s, 'env: 's, Q: Queue<Native> = ChaseLev> {
     index: usize,
     queue: WorkerQueue<Q>,
@@ -31,9 +54,13 @@ pub struct JobWorker<'s, 'env: 's, Q: Queue<Native> = ChaseLev> {
     /// As [`Shared`] has it.
     parts: Parts,
     shared: &'s Shared<'s>,
-    /// Invariant in both; and not `Send`, since a worker belongs to its thread.
-    run: PhantomData<(&'s mut &'env mut (), *mut ())>,
+    /// Invariant in both.
+    run: PhantomData<&'s mut &'env mut ()>,
 }
+
+// SAFETY: the queue's owner and thieves are `Send`. The pointers are to jobs, of which other threads use only the counts, which are
+// atomics, and to blocks, which are only this worker's to fill; and one thread at a time has the worker.
+unsafe impl<Q: Queue<Native>> Send for JobWorker<'_, '_, Q> {}
 
 /// A number of finished parts of a job.
 struct PutOff {

@@ -71,6 +71,30 @@ impl<'s> Shared<'s> {
 }
 
 /// A worker of a run, as a task sees it: to push tasks.
+///
+/// Whoever has the reference to it is the worker: nothing of it belongs to a thread, so a task may lend it to a branch or to another thread.
+///
+/// ```
+/// let outcome = filch::worklist::Worklist::new(2).run(
+///     [3_u32],
+///     |_| 0,
+///     |crew, sum, n| {
+///         let pushes = || (0..n).for_each(|n| crew.push(n));
+///         *sum += filch::join(pushes, || n).1;
+///     },
+/// );
+/// assert_eq!(outcome.states.iter().sum::<u32>(), 3 + (2 + 1) + 1);
+/// ```
+///
+/// ```compile_fail
+/// filch::worklist::Worklist::new(2).run(
+///     [3_u32],
+///     |_| (),
+///     |crew, (), n| {
+///         filch::join(|| crew.push(n), || crew.push(n)); // two are not the worker at once
+///     },
+/// );
+/// ```
 pub struct Crew<'s, T: Item, Q: Queue<Native> = ChaseLev> {
     index: usize,
     queue: WorkerQueue<Q>,
