@@ -19,7 +19,7 @@ use crate::detached::PanicHandler;
 use crate::guest::Guests;
 use crate::home::Home;
 use crate::interrupts::{By, Interrupts};
-use crate::limits::{self, DEFAULT_DEQUE_CAPACITY, MIN_STACK_SIZE, default_stack_size};
+use crate::limits::{self, DEFAULT_DEQUE_CAPACITY, LOCKED_DEQUE_CAPACITY, MIN_STACK_SIZE, default_stack_size};
 use crate::near::Near;
 use crate::policy::{Habits, Idle, Leaps, Victims, Wait};
 use crate::pool::{Pool, Room, Split};
@@ -184,8 +184,8 @@ impl<P: Pool> Builder<P> {
     }
 
     /// Sets the stack size of each worker thread, in bytes, at least [`MIN_STACK_SIZE`]. Default:
-    /// [`DEFAULT_STACK_SIZE`](crate::DEFAULT_STACK_SIZE), or less where the address space is limited. The space is
-    /// reserved, not committed.
+    /// [`DEFAULT_STACK_SIZE`](crate::DEFAULT_STACK_SIZE), or less where the address space is limited or reserved space is locked into
+    /// memory. Otherwise the space is reserved, not committed.
     ///
     /// ```
     /// fn depth(n: u64) -> u64 {
@@ -201,7 +201,7 @@ impl<P: Pool> Builder<P> {
     }
 
     /// Sets the capacity of each worker's task stack, in tasks. Default: [`DEFAULT_DEQUE_CAPACITY`], or less where the
-    /// address space is limited. The space is reserved, not committed. A fork on a full stack runs its second branch
+    /// address space is limited or reserved space is locked into memory. Otherwise the space is reserved, not committed. A fork on a full stack runs its second branch
     /// after the first. For a growing queue this is the initial capacity.
     ///
     /// ```
@@ -421,9 +421,11 @@ impl<P: Pool> Builder<P> {
     fn reserve(&self, workers: usize, places: &Deal) -> Result<Vec<P>, BuildError> {
         const LEAST: usize = 1 << 10;
         const STEP: usize = 1 << 4;
-        let bytes = || limits::modest(DEFAULT_DEQUE_CAPACITY * size_of::<Slot>(), workers, LEAST * size_of::<Slot>());
+        let bytes = |tasks| tasks * size_of::<Slot>();
+        let [default, locked] = [DEFAULT_DEQUE_CAPACITY, LOCKED_DEQUE_CAPACITY].map(bytes);
+        let room = || limits::modest(default, locked, workers, bytes(LEAST)) / size_of::<Slot>();
         // Some queues initialize each slot, which takes Miri long.
-        let default = || if cfg!(miri) { 1 << 8 } else { bytes() / size_of::<Slot>() };
+        let default = || if cfg!(miri) { 1 << 8 } else { room() };
         let mut capacity = self.capacity.unwrap_or_else(default);
         loop {
             let room = Room { tasks: capacity, is_asked: self.capacity.is_some() };

@@ -1,18 +1,26 @@
 //! The defaults of a pool: the number of workers, and the address space they use.
 //!
-//! Invariant: where the address space is limited, a pool leaves most of it to the rest of the program.
+//! Invariant: where the address space is limited, a pool leaves most of it to the rest of the program; and where reserved space is memory,
+//! it reserves little.
 
 use crate::build_error::BuildError;
 use crate::environment::variable;
 use crate::protocol::state::MAX_WORKERS;
 
 /// The stack size of each worker thread, unless [`Builder::stack_size`](crate::Builder::stack_size) sets another or the
-/// address space is limited. The space is reserved, not committed.
+/// address space is limited. The space is reserved, not committed; so it is less, 2 MiB, where the process has the system lock what it
+/// reserves into memory, by `mlockall(MCL_FUTURE)`, before it makes the pool.
 pub const DEFAULT_STACK_SIZE: usize = 64 << 20;
 
 /// The smallest stack size of a worker thread, whatever [`Builder::stack_size`](crate::Builder::stack_size) sets:
 /// enough for the scheduler itself.
 pub const MIN_STACK_SIZE: usize = 64 << 10;
+
+/// The stack size that nobody has asked for, where reserved space is memory: that of a thread of the standard library.
+const LOCKED_STACK_SIZE: usize = 2 << 20;
+
+/// As [`DEFAULT_DEQUE_CAPACITY`], where reserved space is memory.
+pub(crate) const LOCKED_DEQUE_CAPACITY: usize = DEFAULT_DEQUE_CAPACITY >> 6;
 
 /// The smallest stack size of a worker thread that nobody has asked for.
 pub(crate) const LEAST_STACK_SIZE: usize = 1 << 20;
@@ -23,13 +31,16 @@ pub(crate) const LARGEST_PAGE: usize = 64 << 10;
 
 /// The capacity of each worker's task stack, in tasks, unless
 /// [`Builder::deque_capacity`](crate::Builder::deque_capacity) sets another or the address space is too small: 64 MiB
-/// of reserved address space, committed on use.
+/// of reserved address space, committed on use. Where reserved space is locked into memory, it is a 64th: see
+/// [`DEFAULT_STACK_SIZE`].
 pub const DEFAULT_DEQUE_CAPACITY: usize = 1 << 20;
 
-/// Returns the default for each of `workers` workers, reduced where the address space is limited, but at least `least`.
-pub(crate) fn modest(default: usize, workers: usize, least: usize) -> usize {
+/// Returns the default for each of `workers` workers, which is `locked` where reserved space is memory, reduced where the address space is
+/// limited, but at least `least`.
+pub(crate) fn modest(default: usize, locked: usize, workers: usize, least: usize) -> usize {
     /// The fraction of the address space for all workers together, inverted.
     const SHARE: usize = 8;
+    let default = if system::locks_mappings() { locked } else { default };
     system::address_space().map_or(default, |bytes| default.min((bytes / SHARE / workers.max(1)).max(least)))
 }
 
@@ -44,6 +55,37 @@ mod system {
         (outcome == 0 && limit.rlim_cur != libc::RLIM_INFINITY)
             .then(|| usize::try_from(limit.rlim_cur).unwrap_or(usize::MAX))
     }
+
+    /// Whether new mappings are memory from the beginning: locked, if the process has asked for that. It takes some microseconds.
+    #[cfg(target_os = "linux")]
+    pub(super) fn locks_mappings() -> bool {
+        // A page without access never is memory, except where the system does not tell and says that all are.
+        is_memory(libc::PROT_READ | libc::PROT_WRITE) && !is_memory(libc::PROT_NONE)
+    }
+
+    /// Whether a new mapping with this protection is memory.
+    #[cfg(target_os = "linux")]
+    fn is_memory(protection: libc::c_int) -> bool {
+        use super::LARGEST_PAGE;
+        const ANYWHERE: *mut libc::c_void = std::ptr::null_mut();
+        let mut pages = [0; LARGEST_PAGE / 4096];
+        // SAFETY: the mapping is new, and nobody else's; it has no more pages than the array.
+        unsafe {
+            let mapping =
+                libc::mmap(ANYWHERE, LARGEST_PAGE, protection, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0);
+            if mapping == libc::MAP_FAILED {
+                return false;
+            }
+            let outcome = libc::mincore(mapping, LARGEST_PAGE, pages.as_mut_ptr());
+            libc::munmap(mapping, LARGEST_PAGE);
+            outcome == 0 && pages[0] & 1 != 0
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn locks_mappings() -> bool {
+        false
+    }
 }
 
 #[cfg(not(all(unix, not(miri))))]
@@ -51,11 +93,15 @@ mod system {
     pub(super) fn address_space() -> Option<usize> {
         None
     }
+
+    pub(super) fn locks_mappings() -> bool {
+        false
+    }
 }
 
 /// Returns the default stack size of each of `workers` workers.
 pub(crate) fn default_stack_size(workers: usize) -> usize {
-    modest(DEFAULT_STACK_SIZE, workers, LEAST_STACK_SIZE)
+    modest(DEFAULT_STACK_SIZE, LOCKED_STACK_SIZE, workers, LEAST_STACK_SIZE)
 }
 
 /// Returns the number of workers that the environment sets.

@@ -71,6 +71,48 @@ fn little_address_space_gives_smaller_stacks_or_fewer_workers() {
     }
 }
 
+/// Returns a line of this process's status, in KiB.
+fn status(name: &str) -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+    line.trim_start_matches(':').trim().trim_end_matches(" kB").parse().unwrap()
+}
+
+#[test]
+#[ignore = "run by another"]
+fn locks_its_memory() {
+    const WORKERS: usize = 8;
+    let lock = |how| {
+        // SAFETY: memory that is locked stays as it is.
+        let outcome = unsafe { libc::mlockall(how) };
+        outcome == 0
+    };
+    let has_room = || {
+        // Few may lock so much.
+        let mut room = Vec::<u8>::new();
+        room.try_reserve_exact(256 << 20).is_ok()
+    };
+    if !lock(libc::MCL_FUTURE) || !has_room() {
+        return println!("this process may not lock memory");
+    }
+    let before = ["VmRSS", "VmLck"].map(status);
+    let pool = ThreadPool::builder().workers(WORKERS).build().unwrap();
+    assert_eq!(pool.broadcast(|worker| worker.index()).len(), WORKERS);
+    assert_eq!(pool.install(|| fib(20)), 6765);
+    let after = ["VmRSS", "VmLck"].map(status);
+    let [memory, locked] = [0, 1].map(|line| after[line] - before[line]);
+    println!("{memory} KiB more, {locked} KiB of them locked");
+    assert!(memory < 64 << 10, "{memory} KiB for {WORKERS} workers");
+}
+
+/// Reserved space is memory then.
+#[test]
+fn a_process_that_locks_its_memory_has_small_stacks() {
+    let output = child_under("-c 0", "locks_its_memory", &[]);
+    assert_success(&output);
+    println!("{}", String::from_utf8_lossy(&output.stdout));
+}
+
 #[test]
 #[ignore = "run by another"]
 fn asks_for_too_many() {

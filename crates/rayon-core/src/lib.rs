@@ -382,7 +382,7 @@ impl<S> ThreadPoolBuilder<S> {
     }
 
     /// Sets the stack size of each thread, in bytes. The default is 64 MiB of address space, of which only used pages
-    /// cost memory.
+    /// cost memory; or 2 MiB in a process that locks its memory.
     pub fn stack_size(mut self, stack_size: usize) -> Self {
         self.stack_size = Some(stack_size);
         self
