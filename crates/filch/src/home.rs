@@ -26,7 +26,7 @@ use crate::protocol::waiting::Sleeper;
 use crate::registry::{Common, Spawning};
 use crate::spawn::Spawned;
 use crate::stats::Counters;
-use crate::thread_stack;
+use crate::thread_stack::LowerHalf;
 use crate::timeline::{Act, Activity, Note};
 use crate::trails::Trails;
 
@@ -56,9 +56,10 @@ pub(crate) struct Home {
     pub(crate) leaps: Cell<u32>,
     /// For a transitive leapfrogger's searches.
     pub(crate) trails: Cell<Trails>,
-    /// The middle of the thread's own stack.
-    stack_middle: Cell<usize>,
-    /// The nesting depth of jobs that the worker runs although its stack was [low](Home::is_stack_low).
+    /// Of the thread's own stack.
+    lower_half: Cell<LowerHalf>,
+    /// How many times the rest of the stack had been halved, plus one, when the worker began a job although its stack was
+    /// [low](Home::is_stack_low); else 0.
     reluctant: Cell<u32>,
     /// Whom the worker wakes once its turn is over.
     owed: Cell<Wakes>,
@@ -90,7 +91,7 @@ impl Home {
                 is_interrupted: Cell::new(false),
                 outer: Cell::default(),
                 trails: Cell::default(),
-                stack_middle: Cell::new(0),
+                lower_half: Cell::default(),
                 reluctant: Cell::new(0),
             })
             .collect()
@@ -154,7 +155,7 @@ impl Home {
 
     /// Prepares for its thread, which has just started, with a stack of `bytes` or more; 0 if unknown.
     pub(crate) fn begins(&self, bytes: usize) {
-        self.stack_middle.set(thread_stack::middle(bytes));
+        self.lower_half.set(LowerHalf::of(bytes));
         self.makes_room();
     }
 
@@ -203,9 +204,9 @@ impl Home {
 
     /// Runs `f` on another thread that is the worker meanwhile, with its own stack.
     pub(crate) fn on_another_stack(&self, f: impl FnOnce()) {
-        let middle = self.stack_middle.replace(thread_stack::middle(0));
+        let half = self.lower_half.replace(LowerHalf::of(0));
         f();
-        self.stack_middle.set(middle);
+        self.lower_half.set(half);
     }
 
     /// The worker's turn as the owner of its task stack is over.
@@ -216,23 +217,30 @@ impl Home {
 
     /// Whether more than half of the thread's stack is used, too much to nest unrelated work.
     pub(crate) fn is_stack_low(&self) -> bool {
-        thread_stack::is_past(self.stack_middle.get())
+        self.lower_half.get().has_begun()
     }
 
-    /// Returns how many times a worker with a low stack naps while there is work that others should do, before it runs
-    /// some of it. The deeper it is in such work, the more often at first; but it is some milliseconds in all, however deep.
-    pub(crate) fn reluctance(&self) -> u32 {
-        const LOOKS: u32 = 10;
-        const DEPTH: u32 = 3;
-        let depth = self.reluctant.get();
-        if depth < DEPTH { LOOKS << depth } else { 0 }
+    /// On a low stack, before the worker does what others should do: naps, and returns `true`, unless there are no others or it has
+    /// [napped](Common::leaves_to_others) for long. What it waits for may end meanwhile; so it naps longer, even alone, the less of the
+    /// stack is left. Once it has run some work after all, it naps again for work within that only when half of the rest is used.
+    pub(crate) fn hesitates(&self, naps: &Cell<u32>) -> bool {
+        const NAPS: u32 = 10;
+        const SCARCE: u32 = 2;
+        const MOST: u32 = 10;
+        let halvings = self.lower_half.get().halvings().min(MOST);
+        let hesitates = halvings >= self.reluctant.get()
+            && naps.get() < NAPS << (2 * halvings)
+            && self.common.leaves_to_others(halvings >= SCARCE);
+        naps.set(if hesitates { naps.get() + 1 } else { 0 });
+        hesitates
     }
 
     /// Runs `f`, a job that others should do, although the stack is low.
-    pub(crate) fn reluctantly(&self, f: impl FnOnce()) {
-        self.reluctant.set(self.reluctant.get() + 1);
-        f();
-        self.reluctant.set(self.reluctant.get() - 1);
+    pub(crate) fn reluctantly<R>(&self, f: impl FnOnce() -> R) -> R {
+        let outer = self.reluctant.replace(self.lower_half.get().halvings() + 1);
+        let result = f();
+        self.reluctant.set(outer);
+        result
     }
 }
 

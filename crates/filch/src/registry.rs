@@ -250,14 +250,14 @@ impl Common {
         }
     }
 
-    /// Naps, on a worker that leaves work to others, unless all of them sleep, or leave it to others, too: then returns `false`. Others may
-    /// be busy for long, which nobody knows.
-    pub(crate) fn leaves_to_others(&self) -> bool {
+    /// Naps, on a worker that leaves work to others, unless all of them sleep, or leave it to others, too: then returns `false`, unless it
+    /// `must` nap. Others may be busy for long, which nobody knows.
+    pub(crate) fn leaves_to_others(&self, must: bool) -> bool {
         // Whoever has been woken for the work is not asleep.
         let is_asleep = |worker: &usize| self.dormitory.place(*worker).would_help(|_| true);
         let asleep = (0..self.workers()).filter(is_asleep).count();
         // Relaxed, here and below: a hint.
-        if asleep + self.reluctant.load(Ordering::Relaxed) + 1 >= self.workers() {
+        if !must && asleep + self.reluctant.load(Ordering::Relaxed) + 1 >= self.workers() {
             return false;
         }
         self.reluctant.fetch_add(1, Ordering::Relaxed);
@@ -372,10 +372,10 @@ mod tests {
 
     #[test]
     fn work_is_left_to_others_that_are_awake() {
-        let leaves = |pool: &ThreadPool| pool.install(|| pool.common.leaves_to_others());
+        let leaves = |pool: &ThreadPool| pool.install(|| pool.common.leaves_to_others(false));
         let [one, two] =
             [1, 2].map(|workers| ThreadPool::builder().workers(workers).caller_works(false).build().unwrap());
-        assert!(!leaves(&one));
+        assert!(!leaves(&one) && one.install(|| one.common.leaves_to_others(true)));
         let is_left = [(); 2].map(|()| Arc::new(Barrier::new(2)));
         let [begins, ends] = is_left.clone();
         two.spawn(move || {
@@ -387,7 +387,7 @@ mod tests {
         is_left[1].wait();
         let start = Instant::now();
         two.install(|| {
-            while two.common.leaves_to_others() {
+            while two.common.leaves_to_others(false) {
                 assert!(start.elapsed() < Duration::from_secs(60), "the other one does not sleep");
             }
         });

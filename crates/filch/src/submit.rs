@@ -2,6 +2,7 @@
 //!
 //! Invariant: a job runs once, or never if its [`Submitted`] was dropped before it began; its result is taken once.
 
+use std::cell::Cell;
 use std::fmt;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -214,6 +215,7 @@ impl Wake for Alarm {
 /// If the future does.
 pub fn block_on<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
+    let naps = Cell::new(0);
     loop {
         let alarm = Arc::new(Alarm { latch: Latch::new(1, Waiter::here()), is_rung: Atomic::new(false) });
         let waker = Waker::from(Arc::clone(&alarm));
@@ -221,7 +223,7 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
             return output;
         }
         if alarm.latch.is_over() {
-            give_way();
+            give_way(&naps);
         } else {
             latch::wait(&alarm.latch, None, false);
         }
@@ -230,14 +232,14 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
 
 /// For a future that has woken itself, perhaps to let other work run that it waits for: runs one job of any kind, if this is a worker and
 /// there is one; otherwise yields the processor.
-fn give_way() {
-    if let Some(home) = current_home()
-        && home.is_stack_low()
-    {
-        home.common.leaves_to_others();
-    }
+fn give_way(naps: &Cell<u32>) {
     // SAFETY: it is used at once.
-    if unsafe { Here::current() }.run_one(Reach::All) != Some(true) {
+    let runs = || unsafe { Here::current() }.run_one(Reach::All) == Some(true);
+    let has_run = match current_home() {
+        Some(home) if home.is_stack_low() => home.hesitates(naps) || home.reluctantly(runs),
+        _ => runs(),
+    };
+    if !has_run {
         thread::yield_now();
     }
 }

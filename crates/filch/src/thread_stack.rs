@@ -5,18 +5,43 @@
 use std::cell::OnceCell;
 use std::ops::Range;
 
-/// Returns the address in the middle of what is left of the current thread's stack. Where the system does not tell,
-/// assumes that `bytes` are left; 0 if unknown.
-pub(crate) fn middle(bytes: usize) -> usize {
-    if cfg!(miri) {
-        // Under Miri the address of a variable says nothing about its depth.
-        return 0;
+/// The lower half of what was left of a thread's stack; the default if nobody knows.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct LowerHalf {
+    bottom: usize,
+    middle: usize,
+}
+
+impl LowerHalf {
+    /// Returns that of the current thread's stack. Where the system does not tell, assumes that `bytes` are left; 0 if
+    /// unknown.
+    pub(crate) fn of(bytes: usize) -> Self {
+        if cfg!(miri) {
+            // Under Miri the address of a variable says nothing about its depth.
+            return Self::default();
+        }
+        let here = std::ptr::from_ref(&bytes).addr();
+        match stack_here() {
+            Some(stack) if stack.contains(&here) => {
+                Self { bottom: stack.start, middle: usize::midpoint(stack.start, here) }
+            }
+            _ if bytes == 0 => Self::default(),
+            _ => Self { bottom: here.saturating_sub(bytes), middle: here.saturating_sub(bytes / 2) },
+        }
     }
-    let here = std::ptr::from_ref(&bytes).addr();
-    match stack_here() {
-        Some(stack) if stack.contains(&here) => usize::midpoint(stack.start, here),
-        _ if bytes == 0 => 0,
-        _ => here.saturating_sub(bytes / 2),
+
+    /// Whether the current thread's stack has grown past the middle.
+    #[inline]
+    pub(crate) fn has_begun(self) -> bool {
+        let here = 0_u8;
+        std::ptr::from_ref(&here).addr() < self.middle
+    }
+
+    /// How many times the current thread has halved what was left of it.
+    pub(crate) fn halvings(self) -> u32 {
+        let here = 0_u8;
+        let left = std::ptr::from_ref(&here).addr().saturating_sub(self.bottom).max(1);
+        ((self.middle - self.bottom) / left).max(1).ilog2()
     }
 }
 
@@ -35,13 +60,6 @@ fn stack_here() -> Option<Range<usize>> {
         static STACK: OnceCell<Option<Range<usize>>> = const { OnceCell::new() };
     }
     STACK.with(|stack| stack.get_or_init(system::stack).clone())
-}
-
-/// Whether the current thread's stack has grown past `middle`.
-#[inline]
-pub(crate) fn is_past(middle: usize) -> bool {
-    let here = 0_u8;
-    std::ptr::from_ref(&here).addr() < middle
 }
 
 #[cfg(all(any(target_os = "linux", target_os = "android"), not(miri)))]
@@ -127,13 +145,14 @@ mod tests {
 
     use super::*;
 
-    /// Calls [`is_past`] once the stack is used down to `address`.
+    /// Whether the lower half has begun, and how often it has been halved, once the stack is used down to `address`.
     #[inline(never)]
-    fn is_past_at(address: usize, middle: usize) -> bool {
+    fn at(address: usize, half: LowerHalf) -> (bool, u32) {
         let here = std::hint::black_box([0_u8; 1 << 10]);
-        let past = if here.as_ptr().addr() > address { is_past_at(address, middle) } else { is_past(middle) };
+        let found =
+            if here.as_ptr().addr() > address { at(address, half) } else { (half.has_begun(), half.halvings()) };
         std::hint::black_box(here);
-        past
+        found
     }
 
     #[test]
@@ -142,16 +161,17 @@ mod tests {
         const SIZE: usize = 4 << 20;
         let on_a_stack = |said: usize| {
             let look = move || {
-                let (here, middle) = (std::ptr::from_ref(&said).addr(), middle(said));
-                (middle, is_past_at(here - SIZE / 8, middle), is_past_at(here - SIZE / 8 * 5, middle))
+                let (here, half) = (std::ptr::from_ref(&said).addr(), LowerHalf::of(said));
+                [1, 5, 7].map(|eighths| at(here - SIZE / 16 * (2 * eighths - 1), half))
             };
             thread::Builder::new().stack_size(SIZE).spawn(look).unwrap().join().unwrap()
         };
-        assert!(matches!(on_a_stack(SIZE), (1.., false, true)));
+        let known = [(false, 0), (true, 0), (true, 1)];
+        assert_eq!(on_a_stack(SIZE), known);
         if cfg!(any(target_os = "linux", target_vendor = "apple")) {
-            assert!(matches!(on_a_stack(0), (1.., false, true)));
+            assert_eq!(on_a_stack(0), known);
         } else {
-            assert_eq!(on_a_stack(0), (0, false, false), "the size is unknown, so no depth is past the middle");
+            assert_eq!(on_a_stack(0), [(false, 0); 3], "the size is unknown, so no depth is past the middle");
         }
     }
 

@@ -10,6 +10,8 @@ use filch_queue::Steal;
 use super::spot::Spot;
 use crate::core::Core;
 use crate::here::IdleHere;
+#[cfg(doc)]
+use crate::home::Home;
 use crate::job;
 use crate::policy::OnLoss;
 use crate::pool::{Insisted, Pool};
@@ -190,17 +192,12 @@ impl<P: Pool> Spot<'_, P> {
         shared > 0 || soon
     }
 
-    /// For a worker with a low stack: naps while there is work that others should do, including its own spawned jobs
-    /// and forks, if there are others; and in the end finds it after all.
-    pub(super) fn find_reluctantly(&self, looks: &Cell<u32>) -> Option<Find> {
-        if !self.sees_any() && !self.has_own() {
+    /// For a worker with a low stack: [hesitates](Home::hesitates) while there is work that others should do, including its
+    /// own spawned jobs and forks, and in the end finds it after all.
+    pub(super) fn find_reluctantly(&self, naps: &Cell<u32>) -> Option<Find> {
+        if !self.sees_any() && !self.has_own() || self.home().hesitates(naps) {
             return None;
         }
-        if looks.get() < self.home().reluctance() && self.home().common.leaves_to_others() {
-            looks.set(looks.get() + 1);
-            return None;
-        }
-        looks.set(0);
         let spawned = || self.home().pop_spawned().map(Find::Spawned);
         let find = self.find_far().or_else(spawned).or_else(|| self.find_forked())?;
         Some(Find::Reluctantly(Box::new(find)))

@@ -131,7 +131,7 @@ pub(crate) fn wait_until<P: Pool>(here: Here<'_, P>, awaited: &Awaited<'_>) {
         spot.core.home.doing(Activity::Waiting, || search(&Confined { spot, tasks }, own, awaited.is_over));
     } else {
         let spot = Spot::at(here);
-        let worker = Searching { spot, is_idle: false, looks: Cell::new(0), mark: Cell::new(awaited.spawns) };
+        let worker = Searching { spot, is_idle: false, naps: Cell::new(0), mark: Cell::new(awaited.spawns) };
         let home = &worker.spot.core.home;
         home.doing(Activity::Waiting, || search(&worker, ANY_MEANWHILE, awaited.is_over));
     }
@@ -177,14 +177,14 @@ struct Searching<'w, P: Pool> {
     spot: Spot<'w, P>,
     is_idle: bool,
     /// How many times it has napped, on a low stack, while there was work.
-    looks: Cell<u32>,
+    naps: Cell<u32>,
     /// Jobs that it has spawned above this mark may be part of the awaited scope.
     mark: Cell<usize>,
 }
 
 impl<'w, P: Pool> Searching<'w, P> {
     fn idle(spot: Spot<'w, P>) -> Self {
-        Self { spot, is_idle: true, looks: Cell::new(0), mark: Cell::new(0) }
+        Self { spot, is_idle: true, naps: Cell::new(0), mark: Cell::new(0) }
     }
 
     /// Searches as an idle worker; one that began asleep has been woken.
@@ -266,7 +266,7 @@ impl<'w, P: Pool> Searcher for Searching<'w, P> {
         let own = home.pop_spawned_since(&self.mark);
         // Nobody else may run mail, and perhaps nobody else can run jobs from outside.
         let find = own.or_else(|| home.next_mail()).or_else(|| home.common.next_injected()).map(Find::Spawned);
-        find.or_else(|| spot.find_reluctantly(&self.looks))
+        find.or_else(|| spot.find_reluctantly(&self.naps))
     }
 
     fn leaves_more(&self, find: &Find) -> bool {

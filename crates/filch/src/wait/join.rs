@@ -48,13 +48,13 @@ struct Joining<'w, P: Pool> {
     /// Whether it has looked further since its last look before sleep.
     has_searched: Cell<bool>,
     /// How many times it has napped, on a low stack, while there was work.
-    looks: Cell<u32>,
+    naps: Cell<u32>,
 }
 
 impl<'w, P: Pool> Joining<'w, P> {
     fn new(spot: Spot<'w, P>, meanwhile: Meanwhile) -> Self {
         let helps = meanwhile == Meanwhile::Help;
-        Self { spot, helps, failures: Cell::new(0), has_searched: Cell::new(false), looks: Cell::new(0) }
+        Self { spot, helps, failures: Cell::new(0), has_searched: Cell::new(false), naps: Cell::new(0) }
     }
 
     fn strategy(&self) -> Wait {
@@ -110,7 +110,7 @@ impl<'w, P: Pool> Joining<'w, P> {
         if is_strict {
             return false;
         }
-        let Some(find) = spot.find_reluctantly(&self.looks) else { return false };
+        let Some(find) = spot.find_reluctantly(&self.naps) else { return false };
         spot.run_meanwhile(find);
         true
     }

@@ -24,10 +24,11 @@
 //! **Low stacks.** A worker whose thread stack is half used leaves unrelated work to others, even jobs that it has
 //! spawned or forked itself. It runs three things at once: jobs that it has spawned since the beginning of the awaited
 //! scope, which are probably the rest of it; its mail, which nobody else may run; and jobs from outside. But all other
-//! workers may be waiting for the remaining work, asleep or in a loop of the program's own. So the worker naps only while
-//! another one is awake and has more of its stack left, as far as is known, and for some milliseconds in all, however
-//! deep it is in such work; then it runs that work after all, as it would with room. So even a chain of jobs each of
-//! which waits for the next ends, if its last link has room.
+//! workers may be waiting for the remaining work, asleep or in a loop of the program's own. So the worker naps for a
+//! while, and then runs that work after all: for a millisecond, if another worker is awake and has more of its stack
+//! left, as far as is known; but four times as long each time that it has used half of what was left, and at last alone,
+//! since what it waits for may end meanwhile. So a chain of jobs each of which waits for the next ends if its last link
+//! has room, and jobs that each wait for a moment do not lie on each other without limit.
 //!
 //! [`protocol::waiting`](crate::protocol::waiting) has the loops themselves, and explains why no worker misses the
 //! event that ends its loop.
