@@ -226,7 +226,8 @@ impl Home {
     pub(crate) fn hesitates(&self, naps: &Cell<u32>) -> bool {
         const NAPS: u32 = 10;
         const SCARCE: u32 = 2;
-        const MOST: u32 = 10;
+        // Two seconds in all.
+        const MOST: u32 = 5;
         let halvings = self.lower_half.get().halvings().min(MOST);
         let hesitates = halvings >= self.reluctant.get()
             && naps.get() < NAPS << (2 * halvings)

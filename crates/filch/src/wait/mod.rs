@@ -27,7 +27,7 @@
 //! workers may be waiting for the remaining work, asleep or in a loop of the program's own. So the worker naps for a
 //! while, and then runs that work after all: for a millisecond, if another worker is awake and has more of its stack
 //! left, as far as is known; but four times as long each time that it has used half of what was left, and at last alone,
-//! since what it waits for may end meanwhile. So a chain of jobs each of which waits for the next ends if its last link
+//! since what it waits for may end meanwhile; two seconds in all. So a chain of jobs each of which waits for the next ends if its last link
 //! has room, and jobs that each wait for a moment do not lie on each other without limit.
 //!
 //! [`protocol::waiting`](crate::protocol::waiting) has the loops themselves, and explains why no worker misses the
