@@ -195,7 +195,10 @@ impl<P: Pool> Spot<'_, P> {
     /// For a worker with a low stack: [hesitates](Home::hesitates) while there is work that others should do, including its
     /// own spawned jobs and forks, and in the end finds it after all.
     pub(super) fn find_reluctantly(&self, naps: &Cell<u32>) -> Option<Find> {
-        if !self.sees_any() && !self.has_own() || self.home().hesitates(naps) {
+        if !self.sees_any() && !self.has_own() {
+            return None;
+        }
+        if self.home().hesitates(naps) {
             return None;
         }
         let spawned = || self.home().pop_spawned().map(Find::Spawned);
