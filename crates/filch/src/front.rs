@@ -22,6 +22,7 @@ use crossbeam_queue::SegQueue;
 use filch_memory::Native;
 
 use crate::here::Here;
+use crate::latch::Latch;
 use crate::protocol::limits::Limits;
 use crate::protocol::seize::Head;
 use crate::protocol::state::Settled;
@@ -52,15 +53,8 @@ pub enum Meanwhile {
 /// A popped job, whose contents must be moved out at once, and its settled state.
 pub(crate) type Popped = (NonNull<Job>, Settled);
 
-/// An event that a worker waits for, other than the end of a stolen job.
-pub(crate) struct Awaited<'a> {
-    /// Returns whether it has come.
-    pub(crate) is_over: &'a dyn Fn() -> bool,
-    /// The number of jobs that the worker had [spawned](crate::home::Home::spawns) before the wait.
-    pub(crate) spawns: usize,
-    /// The only tasks that may run meanwhile; `None` if any may.
-    pub(crate) tasks: Option<&'a SegQueue<Spawned>>,
-}
+/// The only tasks that may run during a wait; `None` if any may.
+pub(crate) type Only<'a> = Option<&'a SegQueue<Spawned>>;
 
 /// Where a yielding worker looks for something to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,8 +84,9 @@ pub(crate) struct Operations {
     pub(crate) push: Cold<()>,
     /// Takes back the newest task, which is at this head, or waits for its thief.
     pub(crate) pop: ColdWith<Meanwhile, Popped>,
-    /// Runs permitted work, or sleeps, until the awaited event. The thread that brings it about wakes the worker.
-    pub(crate) wait_until: for<'a, 'b> unsafe fn(Here<'_>, &'a Awaited<'b>),
+    /// Runs permitted work, or sleeps, until the latch is over. The thread that ends it wakes the worker. This front is
+    /// the current one, at its head for closure style.
+    pub(crate) wait_until: for<'a> unsafe fn(Here<'_>, &'a Latch, Only<'a>),
     /// Runs a guest's call in the seat that it has taken from an idle worker, and leaves the seat.
     pub(crate) visit: for<'a, 'b> unsafe fn(Here<'_>, &'a mut Call<'b>),
     /// Runs one job within reach, if there is one; returns whether there was.

@@ -15,7 +15,8 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 use std::ptr::NonNull;
 
-use crate::front::{Awaited, Enter, Front, FrontKind, Operations, Reach, current};
+use crate::front::{Enter, Front, FrontKind, Only, Operations, Reach, current};
+use crate::latch::Latch;
 use crate::slot::Slot;
 use crate::spawn::Spawned;
 
@@ -157,14 +158,17 @@ impl<'w> Here<'w> {
         self.front().operations
     }
 
-    /// Waits for an event. The thread that brings it about must notify this worker.
+    /// Waits for a latch on the current thread's worker, for which it was made.
     ///
     /// # Panics
     /// Outside.
-    pub(crate) fn wait_until(self, awaited: &Awaited<'_>) {
-        let operations = self.operations().expect("only workers wait this way");
-        // SAFETY: the table is that of this front.
-        unsafe { (operations.wait_until)(self, awaited) };
+    #[inline]
+    pub(crate) fn wait_until(latch: &Latch, only: Only<'_>) {
+        // SAFETY: it is used at once, to wait, and gone when the wait is over.
+        let here = unsafe { Self::current() };
+        let operations = here.operations().expect("only workers wait this way");
+        // SAFETY: the table is that of this front, which is the current one.
+        unsafe { (operations.wait_until)(here, latch, only) };
     }
 
     /// Runs one job within reach; returns whether there was one, or `None` outside.

@@ -107,9 +107,21 @@ impl Home {
 
     /// Runs `f`, an unrelated job, with [`Home::is_on_detour`] set.
     pub(crate) fn on_detour(&self, f: impl FnOnce()) {
+        self.begins_detour();
+        f();
+        self.ends_detour();
+    }
+
+    /// Begins an unrelated job.
+    #[inline(always)]
+    pub(crate) fn begins_detour(&self) {
         // Relaxed, here and below: the tasks' edges publish it, and there is one writer.
         self.detours.store(self.detours.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-        f();
+    }
+
+    /// Ends an unrelated job.
+    #[inline(always)]
+    pub(crate) fn ends_detour(&self) {
         self.detours.store(self.detours.load(Ordering::Relaxed) - 1, Ordering::Relaxed);
     }
 
@@ -180,12 +192,26 @@ impl Home {
     }
 
     /// Runs `f`, and notes what the worker does meanwhile.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn doing<R>(&self, activity: Activity, f: impl FnOnce() -> R) -> R {
-        self.notes(Note::Begins(activity));
+        self.turns(true, activity);
         let result = f();
-        self.notes(Note::Ends(activity));
+        self.turns(false, activity);
         result
+    }
+
+    /// Notes that an activity begins or ends.
+    #[inline(always)]
+    pub(crate) fn turns(&self, begins: bool, activity: Activity) {
+        /// Out of line, since a note is in memory: it is not part of frames on which jobs run.
+        #[cold]
+        #[inline(never)]
+        fn notes(home: &Home, begins: bool, activity: Activity) {
+            home.notes(if begins { Note::Begins(activity) } else { Note::Ends(activity) });
+        }
+        if self.common.recorders.get().is_some() {
+            notes(self, begins, activity);
+        }
     }
 
     /// The worker has found nothing to run.
@@ -391,6 +417,9 @@ impl Common {
     }
 
     /// Hands a job to the pool: spawns it if the current thread is a worker of the pool, else injects it.
+    ///
+    /// Out of line, so that what it needs is not part of the spawner's frame, on which other jobs may run.
+    #[inline(never)]
     pub(crate) fn hand_in(&self, job: Spawned) {
         match self.here() {
             Some(home) => home.spawn(job),

@@ -9,15 +9,14 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crossbeam_queue::SegQueue;
 use filch_memory::Native;
 
-use crate::front::Awaited;
+use crate::builder::BuildError;
+use crate::front::Only;
 use crate::here::Here;
 use crate::home::current_home;
 use crate::protocol::latch::{self, Event};
 use crate::registry::Common;
-use crate::spawn::Spawned;
 use crate::unwind::AbortOnUnwind;
 
 /// A count of things that have not ended, and the thread that waits for them.
@@ -26,15 +25,16 @@ pub(crate) type Latch = latch::Latch<Native, Waiter>;
 /// The thread that waits for a latch.
 #[derive(Clone, Debug)]
 pub(crate) enum Waiter {
-    /// A worker: its pool, its number, and [how many jobs it had spawned](crate::home::Home::spawns) before.
-    Worker(Arc<Common>, usize, usize),
+    /// A worker: its pool, its number, and [how many jobs it had spawned](crate::home::Home::spawns) before; of that the low
+    /// half, since each frame of a recursion through scopes has a waiter.
+    Worker(Arc<Common>, u16, u32),
     Thread(Arc<Event<Native>>),
 }
 
 impl latch::Waiter for Waiter {
     fn wake(&self) {
         match self {
-            Self::Worker(common, index, _) => common.dormitory.notify(*index),
+            Self::Worker(common, index, _) => common.dormitory.notify(usize::from(*index)),
             Self::Thread(event) => event.notify(),
         }
     }
@@ -48,18 +48,36 @@ impl Waiter {
     /// Returns the current thread.
     pub(crate) fn here() -> Self {
         match current_home() {
-            Some(home) => Self::Worker(Arc::clone(&home.common), home.index, home.spawns()),
+            Some(home) => Self::Worker(Arc::clone(&home.common), home.index as u16, home.spawns() as u32),
             // During the destruction of the thread's locals, each wait uses a fresh event.
             None => Self::Thread(EVENT.try_with(Arc::clone).unwrap_or_default()),
+        }
+    }
+
+    /// Returns a worker's pool.
+    ///
+    /// # Panics
+    /// If it is no worker.
+    pub(crate) fn common(&self) -> &Common {
+        match self {
+            Self::Worker(common, ..) => common,
+            Self::Thread(_) => panic!("a thread outside has no pool"),
+        }
+    }
+
+    /// Returns how many jobs it had spawned before, if it is a worker. It has spawned so many `now`, fewer than 2³¹ more or less.
+    pub(crate) fn spawns(&self, now: usize) -> usize {
+        match self {
+            Self::Worker(.., spawns) => now.wrapping_sub((now as u32).wrapping_sub(*spawns).cast_signed() as usize),
+            Self::Thread(_) => 0,
         }
     }
 
     /// Whether this is the current thread.
     pub(crate) fn is_here(&self) -> bool {
         match self {
-            Self::Worker(common, index, _) => {
-                current_home().is_some_and(|home| Arc::ptr_eq(common, &home.common) && *index == home.index)
-            }
+            Self::Worker(common, index, _) => current_home()
+                .is_some_and(|home| Arc::ptr_eq(common, &home.common) && usize::from(*index) == home.index),
             // The thread may have become a worker since. During the destruction of its locals this is unknown.
             Self::Thread(event) => EVENT.try_with(|mine| Arc::ptr_eq(event, mine)).unwrap_or(true),
         }
@@ -87,25 +105,29 @@ fn is_over_soon(latch: &Latch) -> bool {
 }
 
 /// Waits until the latch is over, on the thread for which it was made. A worker runs jobs of any kind meanwhile, or
-/// only these `tasks`, of which it must then be notified; another thread sleeps, at once if `will_take_long`.
-pub(crate) fn wait(latch: &Latch, tasks: Option<&SegQueue<Spawned>>, will_take_long: bool) {
-    let waiting = AbortOnUnwind("a thread panicked while others used the latch it waits for");
+/// only some, of which it must then be notified; another thread sleeps, at once if `will_take_long`.
+///
+/// It has no frame while a worker waits: the wait is its last call.
+pub(crate) fn wait(latch: &Latch, only: Only<'_>, will_take_long: bool) {
     match latch.waiter() {
-        Waiter::Worker(.., spawns) => {
-            let awaited = Awaited { is_over: &|| latch.is_over(), spawns: *spawns, tasks };
-            // SAFETY: it is used at once, to wait, and gone when the wait is over.
-            unsafe { Here::current() }.wait_until(&awaited);
-        }
-        Waiter::Thread(event) => {
-            if will_take_long || !is_over_soon(latch) {
-                while !latch.is_over() {
-                    event.wait();
-                }
-            }
+        Waiter::Worker(..) => Here::wait_until(latch, only),
+        Waiter::Thread(event) => wait_outside(latch, event, will_take_long),
+    }
+}
+
+#[inline(never)]
+fn wait_outside(latch: &Latch, event: &Event<Native>, will_take_long: bool) {
+    let waiting = AbortOnUnwind("a thread panicked while others used the latch it waits for");
+    if will_take_long || !is_over_soon(latch) {
+        while !latch.is_over() {
+            event.wait();
         }
     }
     std::mem::forget(waiting);
 }
+
+/// A worker's number fits its waiter.
+const _: () = assert!(BuildError::MAX_WORKERS <= 1 << u16::BITS);
 
 #[cfg(test)]
 mod tests {
@@ -113,6 +135,17 @@ mod tests {
 
     use super::*;
     use crate::enter::IsSend;
+
+    #[test]
+    fn a_waiter_knows_how_many_jobs_its_worker_had_spawned() {
+        let pool = crate::ThreadPool::new(1).unwrap();
+        let Waiter::Worker(common, index, _) = pool.install(Waiter::here) else { panic!("it is on a worker") };
+        for before in [0, 7, (1 << 32) - 1, 1 << 32, (5 << 32) + 3] {
+            for now in [before, before + 1, before + 1000, usize::saturating_sub(before, 5)] {
+                assert_eq!(Waiter::Worker(Arc::clone(&common), index, before as u32).spawns(now), before);
+            }
+        }
+    }
 
     #[test]
     fn a_thread_outside_waits_for_every_end() {

@@ -7,7 +7,7 @@
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::panic::resume_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
 use crossbeam_queue::SegQueue;
@@ -22,7 +22,6 @@ use crate::own::Own;
 use crate::policy::Wait;
 use crate::pool::Pool;
 use crate::protocol::latch::Waiter as _;
-use crate::registry::Common;
 use crate::spawn::{MayDangle, Spawned};
 use crate::thread_pool::ThreadPool;
 use crate::unwind::{AbortOnUnwind, FirstPanic};
@@ -37,7 +36,6 @@ pub struct Scope<'scope, P = ()> {
     panic: FirstPanic,
     /// Whether tasks not begun are dropped.
     is_stopped: <Native as Memory>::AtomicBool,
-    common: Arc<Common>,
     /// The tasks not begun, if a worker that waits for the scope may run nothing else.
     tasks: Option<Arc<SegQueue<Spawned>>>,
     /// Invariant in `'scope`.
@@ -84,10 +82,16 @@ where
     F: FnOnce(&Scope<'scope>) -> R + Send,
     R: Send,
 {
-    let Some(home) = current_home() else {
-        return ThreadPool::global().install(|| scope(body));
-    };
-    Scope::around(home, body)
+    /// Out of line, so that it is not part of frames in which `body` runs at once.
+    #[cold]
+    #[inline(never)]
+    fn elsewhere<R: Send>(scope: impl FnOnce() -> R + Send) -> R {
+        ThreadPool::global().install(scope)
+    }
+    match current_home() {
+        Some(home) => Scope::around(home, body),
+        None => elsewhere(|| scope(body)),
+    }
 }
 
 impl<'scope> Scope<'scope> {
@@ -144,22 +148,29 @@ impl<'scope, P: Pool> Scope<'scope, P> {
 impl<'scope, P> Scope<'scope, P> {
     /// Runs `body`, and then waits for the tasks of its scope.
     fn around<R>(home: Own<'_, Home>, body: impl FnOnce(&Self) -> R) -> R {
+        /// Out of line: a queue is large, and is made in the frame.
+        #[cold]
+        #[inline(never)]
+        fn queue() -> Arc<SegQueue<Spawned>> {
+            Arc::default()
+        }
+        // First, so that nothing has to be kept elsewhere in case that it unwinds.
+        let tasks = home.common.wait.is_strict().then(queue);
         let scope = Self {
             latch: Latch::new(1, Waiter::here()),
             panic: FirstPanic::default(),
             is_stopped: Atomic::new(false),
-            common: Arc::clone(&home.common),
-            tasks: home.common.wait.is_strict().then(Arc::default),
+            tasks,
             scope: PhantomData,
             pool: PhantomData,
         };
         // The tasks borrow from this frame, so it must not unwind before they have ended.
-        let tasks = AbortOnUnwind("a scope panicked while its tasks ran");
-        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| body(&scope)));
+        let ending = AbortOnUnwind("a scope panicked while its tasks ran");
+        let result = catch_unwind(AssertUnwindSafe(|| body(&scope)));
         // SAFETY: the latch counts the body, and is in this frame.
         unsafe { Latch::end(&raw const scope.latch) };
         latch::wait(&scope.latch, scope.tasks.as_deref(), false);
-        std::mem::forget(tasks);
+        std::mem::forget(ending);
         match result {
             Ok(result) => {
                 scope.panic.resume();
@@ -215,16 +226,25 @@ impl<'scope, P> Scope<'scope, P> {
             Spawned::new(move || {
                 let scope = scope;
                 let scope = &*scope.0;
-                scope.panic.catch(|| {
+                let outcome = catch_unwind(AssertUnwindSafe(|| {
                     let task = task.into_inner();
                     if !scope.is_stopped() {
                         task(scope);
                     }
-                });
+                }));
+                if let Err(payload) = outcome {
+                    scope.panic.keep(payload);
+                }
                 Latch::end(&raw const scope.latch);
             })
         };
-        let Some(tasks) = &self.tasks else { return self.common.hand_in(job) };
+        self.hand_in_job(job);
+    }
+
+    #[inline(never)]
+    fn hand_in_job(&self, job: Spawned) {
+        let common = self.latch.waiter().common();
+        let Some(tasks) = &self.tasks else { return common.hand_in(job) };
         tasks.push(job);
         // A worker that finds this job runs one of the tasks, if the scope's own worker has left any.
         let tasks = Arc::clone(tasks);
@@ -237,7 +257,7 @@ impl<'scope, P> Scope<'scope, P> {
                 }
             })
         };
-        self.common.hand_in(any);
+        common.hand_in(any);
         if !self.latch.waiter().is_here() {
             self.latch.waiter().wake();
         }

@@ -92,7 +92,8 @@ impl Spawned {
 /// # Safety
 /// `header` is the head of a leaked `Boxed<F>`, which this consumes.
 unsafe fn run<F: FnOnce()>(header: NonNull<Header>) {
+    // The box goes before the work runs: the next job may have its memory.
     // SAFETY: by the caller's promise the box was leaked, and is consumed here.
-    let boxed = unsafe { Box::from_raw(header.cast::<Boxed<F>>().as_ptr()) };
-    abort_on_panic("a job that nobody joins panicked", boxed.work);
+    let Boxed { work, .. } = *unsafe { Box::from_raw(header.cast::<Boxed<F>>().as_ptr()) };
+    abort_on_panic("a job that nobody joins panicked", work);
 }

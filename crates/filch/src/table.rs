@@ -31,8 +31,8 @@ impl<P: Pool> Tables<P> {
         push: |here| push_aside::<P>(&unsafe { here.known() }),
         // SAFETY: the table is for pools of type `P`; the newest task kept aside is that of the newest fork.
         pop: |here, meanwhile| unsafe { pop_aside::<P>(here.known(), meanwhile) },
-        // SAFETY: the table is for pools of type `P`.
-        wait_until: |here, awaited| wait::wait_until::<P>(unsafe { here.known() }, awaited),
+        // SAFETY: the table is for pools of type `P`, and this front is the current one.
+        wait_until: |here, latch, only| unsafe { wait::wait_until::<P>(here.known(), latch, only) },
         // SAFETY: the table is for pools of type `P`, and the caller promises that the worker was idle.
         visit: |here, work| unsafe { wait::visit::<P>(here.known(), work) },
         // SAFETY: the table is for pools of type `P`.

@@ -7,7 +7,9 @@ use std::any::Any;
 use std::io::{self, Write as _};
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::{Mutex, PoisonError};
+use std::ptr::null_mut;
+
+use filch_memory::{Atomic, Memory, Native, Ordering};
 
 use crate::kept::keep;
 
@@ -31,10 +33,19 @@ pub struct AbortOnUnwind(
 );
 
 impl Drop for AbortOnUnwind {
+    // Inlined, so that the message is not in the guarded frame.
+    #[inline(always)]
     fn drop(&mut self) {
-        warn(format_args!("{}; aborting", self.0));
-        std::process::abort()
+        abort(self.0)
     }
+}
+
+/// Ends the process. Out of line, so that its locals are not part of guarded frames, of which a recursion has many.
+#[cold]
+#[inline(never)]
+fn abort(message: &str) -> ! {
+    warn(format_args!("{message}; aborting"));
+    std::process::abort()
 }
 
 /// Runs `f`, and ends the process if it panics.
@@ -59,7 +70,7 @@ pub(crate) fn discard<T>(value: T) {
     }
 }
 
-/// Keeps the first panic of several tasks.
+/// Keeps the first panic of several tasks, in one word: each frame of a recursion through scopes has one.
 ///
 /// ```
 /// use filch::inside::host::FirstPanic;
@@ -71,11 +82,21 @@ pub(crate) fn discard<T>(value: T) {
 /// let payload = std::panic::catch_unwind(|| panic.resume()).unwrap_err();
 /// assert_eq!(payload.downcast_ref(), Some(&"first"));
 /// ```
-#[derive(Debug, Default)]
-pub struct FirstPanic(Mutex<Option<Payload>>);
+#[derive(Debug)]
+pub struct FirstPanic(
+    /// A box with the payload, or null.
+    <Native as Memory>::AtomicPtr<Payload>,
+);
+
+impl Default for FirstPanic {
+    fn default() -> Self {
+        Self(Atomic::new(null_mut()))
+    }
+}
 
 impl FirstPanic {
     /// Runs `f`. If it panics, keeps the payload if it is the first, and returns `None`. Never unwinds.
+    #[inline]
     pub fn catch<R>(&self, f: impl FnOnce() -> R) -> Option<R> {
         match catch_unwind(AssertUnwindSafe(f)) {
             Ok(result) => Some(result),
@@ -87,32 +108,54 @@ impl FirstPanic {
     }
 
     /// Keeps a caught payload if it is the first. Never unwinds.
+    #[cold]
+    #[inline(never)]
     pub fn keep(&self, payload: Payload) {
-        let mut first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if first.is_none() {
-            *first = Some(payload);
-        } else {
-            drop(first);
-            discard(payload);
+        let payload = Box::into_raw(Box::new(payload));
+        // Release: pairs with the swap in `take`. Relaxed: the other payload is not looked at.
+        if self.0.compare_exchange(null_mut(), payload, Ordering::Release, Ordering::Relaxed).is_err() {
+            // SAFETY: the box was leaked above, and nobody else knows of it.
+            discard(*unsafe { Box::from_raw(payload) });
         }
+    }
+
+    /// Takes the kept payload.
+    #[inline]
+    fn take(&self) -> Option<Payload> {
+        // Relaxed: a look that costs less than a swap; the caller knows that the tasks have ended.
+        if self.0.load(Ordering::Relaxed).is_null() {
+            return None;
+        }
+        self.take_kept()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn take_kept(&self) -> Option<Payload> {
+        // Acquire: pairs with the exchange in `keep`.
+        let payload = self.0.swap(null_mut(), Ordering::Acquire);
+        // SAFETY: `keep` leaked the box, and the swap gave it to this thread alone.
+        (!payload.is_null()).then(|| *unsafe { Box::from_raw(payload) })
     }
 
     /// Resumes the kept panic, if there is one.
     ///
     /// # Panics
     /// With the kept payload.
+    #[inline]
     pub fn resume(&self) {
-        let first = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(payload) = first {
+        if let Some(payload) = self.take() {
             resume_unwind(payload);
         }
     }
 }
 
 impl Drop for FirstPanic {
+    #[inline]
     fn drop(&mut self) {
-        let first = self.0.get_mut().unwrap_or_else(PoisonError::into_inner).take();
-        discard(first);
+        if let Some(payload) = self.take() {
+            discard(payload);
+        }
     }
 }
 

@@ -1071,18 +1071,19 @@ impl Searcher for Scripted<'_> {
 }
 
 impl Joiner for Scripted<'_> {
+    type Find = ();
     type Patience = Once;
 
     fn patience(&self) -> Once {
         Once(true, self.gives_way)
     }
 
-    fn leap(&self, _: &JobState<Native>, _: Theft) -> bool {
-        self.finds("leap")
+    fn leap(&self, _: &JobState<Native>, _: Theft) -> Option<()> {
+        self.finds("leap").then_some(())
     }
 
-    fn run_mail(&self) -> bool {
-        self.finds("mail")
+    fn mail(&self) -> Option<()> {
+        self.finds("mail").then_some(())
     }
 
     fn wanted(&self, theft: Theft) -> Wanted {
@@ -1100,6 +1101,15 @@ impl Joiner for Scripted<'_> {
     fn sees_any(&self, _: Theft) -> bool {
         self.notes("look");
         self.sees_any
+    }
+}
+
+/// Waits for a job, and runs meanwhile what the script finds.
+fn wait_as(worker: &Scripted<'_>, state: &JobState<Native>) -> Settled {
+    loop {
+        if let Ok(settled) = await_job(worker, state) {
+            return settled;
+        }
     }
 }
 
@@ -1153,7 +1163,7 @@ fn a_worker_that_has_shared_for_others_does_not_sleep() {
         }
     };
     let worker = Scripted { insists: insists(), ..Scripted::with(&[], &then) };
-    assert_eq!(await_job(&worker, &state), Settled::Done);
+    assert_eq!(wait_as(&worker, &state), Settled::Done);
     let story = "leap mail leap mail insist leap mail leap mail insist askz settlesz has-askedz lookz parksz";
     assert_eq!(worker.story(), (story.to_owned(), 1));
 }
@@ -1249,7 +1259,7 @@ fn a_worker_that_waits_for_its_job_leaps_checks_its_mail_and_sleeps() {
         }
     };
     let worker = Scripted::with(&[], &then);
-    assert_eq!(await_job(&worker, &state), Settled::Done);
+    assert_eq!(wait_as(&worker, &state), Settled::Done);
     let story = "leap mail leap mail askz settlesz has-askedz lookz parksz";
     assert_eq!(worker.story(), (story.to_owned(), 1));
     // It was woken for work, and got some.
@@ -1262,9 +1272,22 @@ fn a_worker_that_waits_for_its_job_leaps_checks_its_mail_and_sleeps() {
         }
     };
     let worker = Scripted::with(&[false, false, false, false, true], &then);
-    assert_eq!(await_job(&worker, &state), Settled::Panicked);
+    assert_eq!(wait_as(&worker, &state), Settled::Panicked);
     let story = "leap mail leap mail askz settlesz has-askedz lookz parksz leap leap mail";
     assert_eq!(worker.story(), (story.to_owned(), 0));
+    // It was woken perhaps for work, and got only mail: it passes the wake-up on before it runs that.
+    let state = stolen();
+    let then = |worker: &Scripted<'_>, what: &str| {
+        if what == "parks" {
+            worker.owner.dormitory.place(0).wake(worker.owner.dormitory.sleepers());
+        } else if worker.notes.borrow().len() == 11 {
+            assert!(state.finish(false), "the owner had announced its sleep");
+        }
+    };
+    let worker = Scripted::with(&[false, false, false, false, false, true], &then);
+    assert_eq!(wait_as(&worker, &state), Settled::Done);
+    let story = "leap mail leap mail askz settlesz has-askedz lookz parksz leap mail";
+    assert_eq!(worker.story(), (story.to_owned(), 1));
     // It sees something and is not woken.
     let state = stolen();
     let then = |worker: &Scripted<'_>, _: &str| {
@@ -1273,7 +1296,7 @@ fn a_worker_that_waits_for_its_job_leaps_checks_its_mail_and_sleeps() {
         }
     };
     let worker = Scripted { sees_any: true, ..Scripted::with(&[], &then) };
-    assert_eq!(await_job(&worker, &state), Settled::Unrun);
+    assert_eq!(wait_as(&worker, &state), Settled::Unrun);
     assert_eq!(worker.story(), ("leap mail leap mail askz settlesz has-askedz lookz leap mail".to_owned(), 0));
 }
 

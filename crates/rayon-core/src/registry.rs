@@ -212,7 +212,14 @@ impl Registry {
     }
 
     /// Runs `f` on a worker of this registry.
+    #[inline]
     pub(crate) fn in_worker<R: Send>(self: &Arc<Self>, f: impl FnOnce() -> R + Send) -> R {
+        if self.current_index().is_some() { f() } else { self.enter(f) }
+    }
+
+    /// As [`Registry::in_worker`], from elsewhere. Out of line, so that it is not part of frames in which `f` runs at once.
+    #[inline(never)]
+    pub(crate) fn enter<R: Send>(self: &Arc<Self>, f: impl FnOnce() -> R + Send) -> R {
         as_guest(self, || self.crew.enter(f))
     }
 
@@ -313,7 +320,7 @@ pub(crate) fn current_index() -> Option<usize> {
 
 /// Runs `f` on a worker: at once if the current thread is one, otherwise on a worker of the global registry.
 pub(crate) fn in_worker<R: Send>(f: impl FnOnce() -> R + Send) -> R {
-    if is_worker() { f() } else { global_registry().in_worker(f) }
+    if is_worker() { f() } else { global_registry().enter(f) }
 }
 
 /// The registry of each process that is never dropped, and the lease that keeps its threads.

@@ -11,6 +11,7 @@ use filch::inside::host::{AbortOnUnwind, Countdown, Fifo, FirstPanic, MayDangle}
 
 use crate::broadcast::BroadcastContext;
 use crate::registry::{self, Registry};
+use crate::unwind;
 
 /// A fork–join scope for any number of tasks, which may borrow anything that outlives it: see [`scope()`].
 pub struct Scope<'scope> {
@@ -116,7 +117,7 @@ pub fn in_place_scope<'scope, OP, R>(op: OP) -> R
 where
     OP: FnOnce(&Scope<'scope>) -> R,
 {
-    do_in_place_scope(&Registry::with_current(Arc::clone), op)
+    do_in_place_scope(Registry::with_current(Arc::clone), op)
 }
 
 /// Like [`in_place_scope`], for tasks that run oldest first.
@@ -138,11 +139,11 @@ pub fn in_place_scope_fifo<'scope, OP, R>(op: OP) -> R
 where
     OP: FnOnce(&ScopeFifo<'scope>) -> R,
 {
-    do_in_place_scope_fifo(&Registry::with_current(Arc::clone), op)
+    do_in_place_scope_fifo(Registry::with_current(Arc::clone), op)
 }
 
 /// [`in_place_scope`] for tasks of the given pool.
-pub(crate) fn do_in_place_scope<'scope, OP, R>(registry: &Arc<Registry>, op: OP) -> R
+pub(crate) fn do_in_place_scope<'scope, OP, R>(registry: Arc<Registry>, op: OP) -> R
 where
     OP: FnOnce(&Scope<'scope>) -> R,
 {
@@ -151,7 +152,7 @@ where
 }
 
 /// [`in_place_scope_fifo`] for tasks of the given pool.
-pub(crate) fn do_in_place_scope_fifo<'scope, OP, R>(registry: &Arc<Registry>, op: OP) -> R
+pub(crate) fn do_in_place_scope_fifo<'scope, OP, R>(registry: Arc<Registry>, op: OP) -> R
 where
     OP: FnOnce(&ScopeFifo<'scope>) -> R,
 {
@@ -272,10 +273,9 @@ impl<'scope> Based<'scope> for ScopeFifo<'scope> {
 }
 
 impl<'scope> ScopeBase<'scope> {
-    fn new(registry: &Arc<Registry>) -> Self {
+    fn new(registry: Arc<Registry>) -> Self {
         // Checked before there are tasks for which the scope would wait.
         registry.crew.assert_here();
-        let registry = Arc::clone(registry);
         Self { registry, panic: FirstPanic::default(), countdown: Countdown::new(1), marker: PhantomData }
     }
 
@@ -312,7 +312,7 @@ impl<'scope> ScopeBase<'scope> {
     /// The scope must be alive, and the task must have been counted. Afterwards the scope may be gone.
     unsafe fn run<R>(this: *const Self, task: impl FnOnce() -> R) -> Option<R> {
         // SAFETY: the scope is alive, since the task has not been counted down.
-        let result = unsafe { &(*this).panic }.catch(task);
+        let result = unwind::halt_unwinding(task).map_err(|payload| unsafe { &(*this).panic }.keep(payload)).ok();
         // SAFETY: as above; this is the last use.
         unsafe { Countdown::end(&raw const (*this).countdown) };
         result

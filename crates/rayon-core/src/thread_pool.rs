@@ -193,7 +193,7 @@ impl ThreadPool {
     where
         OP: FnOnce(&Scope<'scope>) -> R,
     {
-        do_in_place_scope(&self.registry, op)
+        do_in_place_scope(Arc::clone(&self.registry), op)
     }
 
     /// [`ThreadPool::in_place_scope`] for tasks that run oldest first.
@@ -204,7 +204,7 @@ impl ThreadPool {
     where
         OP: FnOnce(&ScopeFifo<'scope>) -> R,
     {
-        do_in_place_scope_fifo(&self.registry, op)
+        do_in_place_scope_fifo(Arc::clone(&self.registry), op)
     }
 
     /// [`spawn`](crate::spawn()) on this pool.

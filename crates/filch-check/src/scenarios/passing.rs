@@ -91,18 +91,19 @@ impl<M: Checker> Sleeper for Waits<M> {
 }
 
 impl<M: Checker> Joiner for Waits<M> {
+    type Find = std::convert::Infallible;
     type Patience = Impatience<M>;
 
     fn patience(&self) -> Impatience<M> {
         Impatience(std::marker::PhantomData)
     }
 
-    fn leap(&self, _: &JobState<M>, _: Theft) -> bool {
-        false
+    fn leap(&self, _: &JobState<M>, _: Theft) -> Option<Self::Find> {
+        None
     }
 
-    fn run_mail(&self) -> bool {
-        false
+    fn mail(&self) -> Option<Self::Find> {
+        None
     }
 
     fn wanted(&self, _: Theft) -> Wanted {
@@ -126,7 +127,7 @@ pub fn kept<M: Checker>(others: usize, mistake: Mistake) -> Program {
     });
     let (owner, keeper) = (Waits(Arc::clone(&shared)), Arc::clone(&shared));
     let join = move || {
-        assert_eq!(await_job(&owner, &owner.0.state), Settled::Done);
+        assert_eq!(await_job(&owner, &owner.0.state), Ok(Settled::Done));
         // SAFETY: as in `win`.
         owner.0.result.with(|result| assert_eq!(unsafe { *result }, 1, "the job runs once"));
     };

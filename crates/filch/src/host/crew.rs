@@ -315,8 +315,15 @@ impl Crew {
     /// # Safety
     /// As for [`Crew::push`]; and `queue` lives until the job has run.
     pub unsafe fn push_fifo<F: FnOnce() + Send>(&self, queue: &Fifo, job: F) {
-        // SAFETY: the job's borrows outlive it, by the caller's promise; and a job that unwinds ends the process.
-        let job = unsafe { Spawned::new(job) };
+        // SAFETY: the job's borrows outlive it, by the caller's promise; and a job that unwinds ends the process. The
+        // caller promises the same of the queue.
+        unsafe { self.hand_in_fifo(queue, Spawned::new(job)) };
+    }
+
+    /// # Safety
+    /// `queue` lives until the job has run.
+    #[inline(never)]
+    unsafe fn hand_in_fifo(&self, queue: &Fifo, job: Spawned) {
         if self.here().is_none() {
             self.common.inject(job);
             return;

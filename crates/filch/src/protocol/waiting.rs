@@ -13,7 +13,7 @@
 //! * I2: an idle worker counts as searching from when it is woken, or runs out of work, until it finds something,
 //!   announces its sleep, or gives its processor away for what may be long. A worker that finds something during a
 //!   search, or after it has given its processor away, wakes the next sleeper, or two if it leaves work for two.
-//! * I3: a worker that was woken for work but finds its wait over passes the wake-up on.
+//! * I3: a worker that was woken for work but finds its wait over, or only mail, passes the wake-up on.
 //!
 //! A worker that never [sleeps](Sleeper::sleeps) shares what it has whenever its patience ends, and starts over. It
 //! needs no announcement and no last look, since nobody has to wake it: its next look sees what the previous one
@@ -123,18 +123,19 @@ pub trait Searcher: Sleeper {
 
 /// A worker that waits for a stolen job.
 pub trait Joiner: Sleeper {
+    /// What it can find to run.
+    type Find;
     /// How long the worker stays awake.
     type Patience: Patience;
 
     /// Returns fresh patience.
     fn patience(&self) -> Self::Patience;
 
-    /// Tries once to run something that the waiting strategy admits; returns whether it did.
-    fn leap(&self, state: &JobState<Self::Memory>, theft: Theft) -> bool;
+    /// Looks once for something that the waiting strategy admits.
+    fn leap(&self, state: &JobState<Self::Memory>, theft: Theft) -> Option<Self::Find>;
 
-    /// Runs a job posted to this worker, if there is one, because the awaited job may be waiting for it; returns
-    /// whether it did.
-    fn run_mail(&self) -> bool;
+    /// Looks for a job posted to this worker, because the awaited job may be waiting for it.
+    fn mail(&self) -> Option<Self::Find>;
 
     /// Whose work can help with this theft.
     fn wanted(&self, theft: Theft) -> Wanted;
@@ -147,7 +148,7 @@ pub trait Joiner: Sleeper {
         false
     }
 
-    /// Whether [`Joiner::leap`] or [`Joiner::run_mail`] might find something. A snapshot.
+    /// Whether [`Joiner::leap`] or [`Joiner::mail`] might find something. A snapshot.
     fn sees_any(&self, theft: Theft) -> bool;
 }
 
@@ -207,9 +208,28 @@ pub fn search_woken<S: Searcher>(worker: &S, done: &dyn Fn() -> bool) {
 
 /// `relied_on`: whether others may rely on this worker to pass a wake-up on.
 fn search_as<S: Searcher>(worker: &S, wanted: Wanted, mut relied_on: bool, done: &dyn Fn() -> bool) {
+    let mut patience = worker.patience();
+    while let Some(find) = next_find(worker, wanted, std::mem::take(&mut relied_on), &mut patience, done) {
+        worker.run(find);
+    }
+}
+
+/// A part of [`search`]: returns what the worker would run next, or `None` if it is `done`. A recursion that waits again in what it
+/// finds has the caller's frames on its stack, but not those of the search.
+#[inline(never)]
+pub fn search_one<S: Searcher>(worker: &S, wanted: Wanted, done: &dyn Fn() -> bool) -> Option<S::Find> {
+    next_find(worker, wanted, false, &mut worker.patience(), done)
+}
+
+fn next_find<S: Searcher>(
+    worker: &S,
+    wanted: Wanted,
+    mut relied_on: bool,
+    patience: &mut S::Patience,
+    done: &dyn Fn() -> bool,
+) -> Option<S::Find> {
     let sleepers = worker.dormitory().sleepers();
     let is_idle = wanted == ANY;
-    let mut patience = worker.patience();
     // Whether others may have relied on it before it gave way (I2), and whether it looks once more before it does.
     let (mut gave_way, mut looks_again) = (false, false);
     let ends = |relied_on: &mut bool| {
@@ -221,8 +241,7 @@ fn search_as<S: Searcher>(worker: &S, wanted: Wanted, mut relied_on: bool, done:
     while !done() {
         if let Some(find) = worker.find() {
             // Workers that published work during the search have woken nobody else.
-            let passes_on = ends(&mut relied_on) | std::mem::take(&mut gave_way);
-            looks_again = false;
+            let passes_on = ends(&mut relied_on) | gave_way;
             if passes_on && sleepers.sleepers_after() && worker.leaves_more(&find) {
                 // Waking two soon gets many workers awake.
                 if wake_one(worker) && worker.leaves_many(&find) {
@@ -230,8 +249,7 @@ fn search_as<S: Searcher>(worker: &S, wanted: Wanted, mut relied_on: bool, done:
                 }
             }
             patience.renew();
-            worker.run(find);
-            continue;
+            return Some(find);
         }
         // Nobody shall rely on a worker that may have to wait for its processor: others may be free. What was left to it
         // before does not wait either.
@@ -282,6 +300,7 @@ fn search_as<S: Searcher>(worker: &S, wanted: Wanted, mut relied_on: bool, done:
     if ends(&mut relied_on) | gave_way {
         wake_next(worker);
     }
+    None
 }
 
 /// Makes a guest leave the seat that it has [taken](super::sleep::Place::take) from an idle worker. Nothing is left on
@@ -323,20 +342,25 @@ fn lies_down<S: Searcher>(worker: &S, wanted: Wanted, done: &dyn Fn() -> bool) -
     done() || worker.sees_any()
 }
 
-/// Waits until the job of `state`, stolen from this worker, is settled or comes back unrun.
-pub fn await_job<J: Joiner>(worker: &J, state: &JobState<J::Memory>) -> Settled {
+/// Waits until the job of `state`, stolen from this worker, is settled or comes back unrun, or there is something to run meanwhile.
+/// The caller runs that, as after [`search_one`], and waits again.
+///
+/// # Errors
+/// What the worker runs meanwhile.
+#[inline(never)]
+pub fn await_job<J: Joiner>(worker: &J, state: &JobState<J::Memory>) -> Result<Settled, J::Find> {
     let mut patience = worker.patience();
     // Whether the worker was woken, perhaps for work, and has run nothing since (I3).
     let mut roused = false;
-    let settled = loop {
+    let outcome = loop {
         let theft = match state.status() {
-            Status::Done => break Settled::Done,
-            Status::Panicked => break Settled::Panicked,
-            Status::Returned => break Settled::Unrun,
+            Status::Done => break Ok(Settled::Done),
+            Status::Panicked => break Ok(Settled::Panicked),
+            Status::Returned => break Ok(Settled::Unrun),
             Status::Offered => {
                 // A thief has put it back.
                 if state.retract() {
-                    break Settled::Unrun;
+                    break Ok(Settled::Unrun);
                 }
                 continue;
             }
@@ -347,20 +371,22 @@ pub fn await_job<J: Joiner>(worker: &J, state: &JobState<J::Memory>) -> Settled 
             }
             Status::Stolen(theft) => theft,
         };
-        if worker.leap(state, theft) {
-            patience.renew();
-            roused = false;
-        } else if worker.run_mail() {
-            patience.renew();
-        } else if !patience.wait() {
+        if let Some(find) = worker.leap(state, theft) {
+            return Err(find);
+        }
+        if let Some(mail) = worker.mail() {
+            break Err(mail);
+        }
+        if !patience.wait() {
             roused |= !worker.insist(theft) && worker.sleeps() && sleep_on(worker, state, theft);
             patience.renew();
         }
     };
+    // Mail is no work of the kind for which it may have been woken.
     if roused {
         wake_next(worker);
     }
-    settled
+    outcome
 }
 
 /// Sleeps until the job is settled, or there may be work that the strategy admits. Returns whether the wake-up may have

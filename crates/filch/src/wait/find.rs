@@ -5,7 +5,7 @@ use std::mem;
 use std::ptr::NonNull;
 
 use filch_memory::{Native, count};
-use filch_queue::Steal;
+use filch_queue::{Steal, Task};
 
 use super::spot::Spot;
 use crate::core::Core;
@@ -24,12 +24,63 @@ use crate::unwind::AbortOnUnwind;
 
 /// Something for this worker to run.
 pub(super) enum Find {
-    /// A task won from a worker's pool, perhaps this worker's own.
-    Stolen { victim: usize, job: NonNull<Job> },
+    /// A task won from a worker's pool, perhaps this worker's own; reluctantly, if others should have done it.
+    Stolen { victim: usize, job: NonNull<Job>, reluctantly: bool },
+    /// A task that this worker has won and claimed.
+    Won(Won),
     /// A job that nobody waits for at a join.
     Spawned(Spawned),
-    /// Work that others should have done.
-    Reluctantly(Box<Find>),
+    /// Such a job that others should have run.
+    Unwanted(Spawned),
+}
+
+impl Find {
+    fn stolen(victim: usize, job: NonNull<Job>) -> Self {
+        Self::Stolen { victim, job, reluctantly: false }
+    }
+
+    fn reluctantly(self) -> Self {
+        match self {
+            Self::Stolen { victim, job, .. } => Self::Stolen { victim, job, reluctantly: true },
+            Self::Spawned(job) => Self::Unwanted(job),
+            find => find,
+        }
+    }
+
+    /// The second word of a packed [`Find::Spawned`].
+    pub(super) const IS_SPAWNED: usize = 0;
+    const IS_UNWANTED: usize = 1;
+    const IS_STOLEN: usize = 2;
+    const IS_STOLEN_RELUCTANTLY: usize = 3;
+    const IS_WON: usize = 4;
+    const KINDS: usize = 8;
+
+    /// Packs it in two words, which a function returns in registers.
+    pub(super) fn pack(self) -> (Task, usize) {
+        match self {
+            Self::Spawned(job) => (job.into_task(), Self::IS_SPAWNED),
+            Self::Unwanted(job) => (job.into_task(), Self::IS_UNWANTED),
+            Self::Stolen { victim, job, reluctantly } => {
+                let kind = if reluctantly { Self::IS_STOLEN_RELUCTANTLY } else { Self::IS_STOLEN };
+                (Task::from_ptr(job), victim * Self::KINDS + kind)
+            }
+            Self::Won(Won { owner, job }) => (Task::from_ptr(job), owner * Self::KINDS + Self::IS_WON),
+        }
+    }
+
+    /// # Safety
+    /// [`Find::pack`] made the two words, which are unpacked once.
+    pub(super) unsafe fn unpack((task, how): (Task, usize)) -> Self {
+        // SAFETY: the word of such a find is that of a job.
+        let spawned = || unsafe { Spawned::from_task(task) };
+        let (worker, job) = (how / Self::KINDS, task.as_ptr());
+        match how % Self::KINDS {
+            Self::IS_SPAWNED => Self::Spawned(spawned()),
+            Self::IS_UNWANTED => Self::Unwanted(spawned()),
+            Self::IS_WON => Self::Won(Won { owner: worker, job }),
+            kind => Self::Stolen { victim: worker, job, reluctantly: kind == Self::IS_STOLEN_RELUCTANTLY },
+        }
+    }
 }
 
 /// A task that this worker has stolen and claimed.
@@ -96,14 +147,14 @@ impl<P: Pool> Spot<'_, P> {
     /// Takes one of the worker's own forks as a thief would, so that its join finds it stolen.
     pub(super) fn find_forked(&self) -> Option<Find> {
         let job = P::steal_own(&self.here)?;
-        Some(Find::Stolen { victim: self.home().index, job })
+        Some(Find::stolen(self.home().index, job))
     }
 
     /// Finds a stolen task that the idle worker has kept.
     pub(super) fn find_kept(&self) -> Option<Find> {
         // SAFETY: an idle worker's stack is empty.
         let job = P::pop_kept(&unsafe { IdleHere::new(&self.here) })?;
-        Some(Find::Stolen { victim: self.home().index, job })
+        Some(Find::stolen(self.home().index, job))
     }
 
     /// Looks everywhere else: at the other workers, and at injected jobs.
@@ -120,7 +171,7 @@ impl<P: Pool> Spot<'_, P> {
         let home = self.home();
         let look = |victim| {
             if let Some(job) = steal(self, victim) {
-                return Some(Find::Stolen { victim, job });
+                return Some(Find::stolen(victim, job));
             }
             if victim == home.index {
                 return None;
@@ -202,8 +253,7 @@ impl<P: Pool> Spot<'_, P> {
             return None;
         }
         let spawned = || self.home().pop_spawned().map(Find::Spawned);
-        let find = self.find_far().or_else(spawned).or_else(|| self.find_forked())?;
-        Some(Find::Reluctantly(Box::new(find)))
+        self.find_far().or_else(spawned).or_else(|| self.find_forked()).map(Find::reluctantly)
     }
 
     /// Whether the worker has spawned jobs or forks that nobody has taken. A snapshot.
@@ -218,26 +268,27 @@ impl<P: Pool> Spot<'_, P> {
 
     /// Runs a find.
     pub(super) fn run(&self, find: Find) {
+        let run_spawned = |job| self.home().doing(Activity::Job, || self.below().run(job));
         match find {
-            Find::Reluctantly(find) => self.home().reluctantly(|| self.run(*find)),
-            Find::Stolen { victim, job } => {
+            Find::Stolen { victim, job, reluctantly } => {
                 if victim != self.home().index {
                     self.home().counters.steals.bump();
                 }
                 // SAFETY: the queue gave the job to this thread alone, and the owner waits until it is settled.
                 let owner = self.claim(victim, &unsafe { job.as_ref() }.state);
-                self.run_stolen(owner, job);
+                if reluctantly {
+                    self.home().reluctantly(|| self.run_stolen(owner, job));
+                } else {
+                    self.run_stolen(owner, job);
+                }
             }
-            Find::Spawned(job) => self.home().doing(Activity::Job, || self.below().run(job)),
+            Find::Won(won) => self.run_won(won),
+            Find::Spawned(job) => run_spawned(job),
+            Find::Unwanted(job) => self.home().reluctantly(|| run_spawned(job)),
         }
     }
 
-    /// Tries to steal from `victim`, and runs the loot; with a guard as [`Spot::win`].
-    pub(super) fn steal_and_run(&self, victim: usize, guard: Option<(&JobState<Native>, Theft)>) -> bool {
-        self.win(victim, guard).map(|won| self.run_won(won)).is_some()
-    }
-
-    /// Tries to steal from `victim`, and claims the loot, which the caller must [run](Spot::run_won). With a guard, keeps the loot
+    /// Tries to steal from `victim`, and claims the loot, which the caller must run. With a guard, keeps the loot
     /// only if that theft is still in progress after the steal; otherwise gives the loot back to its owner.
     pub(super) fn win(&self, victim: usize, guard: Option<(&JobState<Native>, Theft)>) -> Option<Won> {
         let is_cold = || guard.is_some_and(|(via, theft)| !self.is_warm(via, theft));

@@ -4,18 +4,20 @@ use std::cell::Cell;
 use std::mem;
 
 use crossbeam_queue::SegQueue;
+use filch_queue::Task;
 
 use super::find::Find;
 use super::spot::{Spot, Standing};
 use crate::core::Core;
-use crate::front::{Awaited, Reach};
+use crate::front::{Only, Reach};
 use crate::guest::{Guests, Outlook};
 use crate::here::{Here, IdleHere};
 use crate::home::Home;
+use crate::latch::Latch;
 use crate::patience::Timed;
 use crate::pool::Pool;
 use crate::protocol::sleep::{ANY, ANY_MEANWHILE, Wanted};
-use crate::protocol::waiting::{self, Searcher, begin_asleep, leave, search, search_woken};
+use crate::protocol::waiting::{self, Searcher, begin_asleep, leave, search, search_one, search_woken};
 use crate::spares::Spares;
 use crate::spawn::Spawned;
 use crate::timeline::Activity;
@@ -120,22 +122,75 @@ fn live<P: Pool>(here: Here<'_, P>, begins: Begins) {
     mem::forget(living);
 }
 
-/// Runs any permitted work, or sleeps, until the awaited event. The thread that brings it about, or adds to
-/// `awaited.tasks`, must notify this worker afterwards.
-pub(crate) fn wait_until<P: Pool>(here: Here<'_, P>, awaited: &Awaited<'_>) {
+/// Runs any permitted work, or sleeps, until the latch is over. A thread that adds to the `only` tasks must notify this worker afterwards.
+///
+/// A recursion through scopes has this frame once per level, and no other of this file. So it is small: what looks for
+/// work has a frame of its own, which is gone when the work runs.
+///
+/// # Safety
+/// Closure-style code is at `here`.
+pub(crate) unsafe fn wait_until<P: Pool>(mut here: Here<'_, P>, latch: &Latch, only: Only<'_>) {
     let waiting = AbortOnUnwind("a worker panicked while it waited");
-    if let Some(tasks) = awaited.tasks {
-        // It wants only its own work, so that it is woken for none.
-        let spot = Spot::at(here);
-        let own = spot.home().index as Wanted;
-        spot.core.home.doing(Activity::Waiting, || search(&Confined { spot, tasks }, own, awaited.is_over));
+    here.core().home.turns(true, Activity::Waiting);
+    if let Some(tasks) = only {
+        wait_confined(here.again(), latch, tasks);
     } else {
-        let spot = Spot::at(here);
-        let worker = Searching { spot, is_idle: false, naps: Cell::new(0), mark: Cell::new(awaited.spawns) };
-        let home = &worker.spot.core.home;
-        home.doing(Activity::Waiting, || search(&worker, ANY_MEANWHILE, awaited.is_over));
+        let mark = Cell::new(latch.waiter().spawns(here.home().spawns()));
+        while let Some((task, how)) = next_meanwhile(here.again(), latch, &mark) {
+            if how == Find::IS_SPAWNED {
+                // SAFETY: `pack` made the word of a job; closure style has this head, by the caller's promise, and
+                // everything that has run here since has left it so.
+                unsafe { Spawned::from_task(task).run() };
+                here.core().home.turns(false, Activity::Job);
+                here.core().home.ends_detour();
+            } else {
+                // SAFETY: `pack` has just made the two words.
+                unsafe { run_packed(here.again(), task, how) };
+            }
+        }
     }
+    here.core().home.turns(false, Activity::Waiting);
     mem::forget(waiting);
+}
+
+/// Returns what a waiting worker runs next, [packed](Find::pack), or `None` if the latch is over. If it is a spawned job, it
+/// has begun.
+#[inline(never)]
+fn next_meanwhile<'w, P: Pool>(here: Here<'w, P>, latch: &Latch, mark: &'w Cell<usize>) -> Option<(Task, usize)> {
+    let worker = Searching { spot: Spot::at(here), naps: Cell::new(0), mark: Some(mark) };
+    let find = search_one(&worker, ANY_MEANWHILE, &|| latch.is_over())?;
+    // The find may run long, and the worker does not answer meanwhile.
+    worker.share();
+    if matches!(find, Find::Spawned(_)) {
+        // Here, since the caller has no place for the job meanwhile.
+        let home = &worker.spot.core.home;
+        home.begins_detour();
+        home.turns(true, Activity::Job);
+    }
+    Some(find.pack())
+}
+
+/// # Safety
+/// As [`Find::unpack`].
+#[inline(never)]
+unsafe fn run_packed<P: Pool>(here: Here<'_, P>, task: Task, how: usize) {
+    // SAFETY: by the caller's promise.
+    Spot::at(here).run_meanwhile(unsafe { Find::unpack((task, how)) });
+}
+
+/// Runs a find in the middle of the worker's current task.
+#[inline(never)]
+pub(super) fn run_other<P: Pool>(here: Here<'_, P>, find: Find) {
+    Spot::at(here).run_meanwhile(find);
+}
+
+/// Runs only `tasks`, and mail.
+#[inline(never)]
+fn wait_confined<P: Pool>(here: Here<'_, P>, latch: &Latch, tasks: &SegQueue<Spawned>) {
+    let spot = Spot::at(here);
+    // It wants only its own work, so that it is woken for none.
+    let own = spot.home().index as Wanted;
+    search(&Confined { spot, tasks }, own, &|| latch.is_over());
 }
 
 /// Shares all forks, before the worker answers nobody for a while, in the middle of a task.
@@ -175,16 +230,15 @@ pub(crate) unsafe fn visit<P: Pool>(here: Here<'_, P>, work: &mut dyn FnMut(Here
 /// A worker that takes work of any kind: an idle one, with an empty stack, or a waiting one.
 struct Searching<'w, P: Pool> {
     spot: Spot<'w, P>,
-    is_idle: bool,
     /// How many times it has napped, on a low stack, while there was work.
     naps: Cell<u32>,
-    /// Jobs that it has spawned above this mark may be part of the awaited scope.
-    mark: Cell<usize>,
+    /// Jobs that a waiting worker has spawned above this mark may be part of the latch scope; `None` if the worker is idle.
+    mark: Option<&'w Cell<usize>>,
 }
 
 impl<'w, P: Pool> Searching<'w, P> {
     fn idle(spot: Spot<'w, P>) -> Self {
-        Self { spot, is_idle: true, naps: Cell::new(0), mark: Cell::new(0) }
+        Self { spot, naps: Cell::new(0), mark: None }
     }
 
     /// Searches as an idle worker; one that began asleep has been woken.
@@ -248,22 +302,22 @@ impl<'w, P: Pool> Searcher for Searching<'w, P> {
 
     fn patience(&self) -> Watchful<'w> {
         let home = &self.spot.core.home;
-        let guests = if self.is_idle { home.common.guests.as_ref() } else { None };
+        let guests = if self.mark.is_none() { home.common.guests.as_ref() } else { None };
         Watchful { patience: Timed::new(home), home, guests, outlook: Outlook::default() }
     }
 
     fn find(&self) -> Option<Find> {
         let spot = &self.spot;
-        if self.is_idle {
+        let Some(mark) = self.mark else {
             let in_turn = spot.find_in_turn();
             return in_turn.or_else(|| spot.find_own()).or_else(|| spot.find_kept()).or_else(|| spot.find_far_idle());
-        }
+        };
         let home = spot.home();
         if !home.is_stack_low() {
             let in_turn = spot.find_in_turn();
             return in_turn.or_else(|| spot.find_own()).or_else(|| spot.find_far()).or_else(|| spot.find_forked());
         }
-        let own = home.pop_spawned_since(&self.mark);
+        let own = home.pop_spawned_since(mark);
         // Nobody else may run mail, and perhaps nobody else can run jobs from outside.
         let find = own.or_else(|| home.next_mail()).or_else(|| home.common.next_injected()).map(Find::Spawned);
         find.or_else(|| spot.find_reluctantly(&self.naps))
@@ -281,17 +335,12 @@ impl<'w, P: Pool> Searcher for Searching<'w, P> {
         }
     }
 
+    /// For an idle worker.
     fn run(&self, find: Find) {
-        if self.is_idle {
-            self.spot.core.home.common.look();
-            // SAFETY: an idle worker's stack is empty.
-            P::begins(&unsafe { IdleHere::new(&self.spot.here) });
-            self.spot.run(find);
-        } else {
-            // The find may run long, and the worker does not answer meanwhile.
-            self.share();
-            self.spot.run_meanwhile(find);
-        }
+        self.spot.core.home.common.look();
+        // SAFETY: an idle worker's stack is empty.
+        P::begins(&unsafe { IdleHere::new(&self.spot.here) });
+        self.spot.run(find);
     }
 
     fn share(&self) {
@@ -311,7 +360,7 @@ impl<'w, P: Pool> Searcher for Searching<'w, P> {
     fn sees_any(&self) -> bool {
         // The worker would have found its own work, unless it left that to others, or spawned it as a leaving guest.
         let own = || {
-            if self.is_idle {
+            if self.mark.is_none() {
                 self.spot.home().has_own_spawned()
             } else {
                 self.spot.home().is_stack_low() && self.spot.has_own()
@@ -381,15 +430,28 @@ impl<'w, P: Pool> Searcher for Confined<'w, '_, P> {
 
 /// Runs one job within reach, if there is one, in the middle of the worker's current task; returns whether there was
 /// one.
-pub(crate) fn run_one<P: Pool>(here: Here<'_, P>, reach: Reach) -> bool {
+pub(crate) fn run_one<P: Pool>(mut here: Here<'_, P>, reach: Reach) -> bool {
+    match find_one(here.again(), reach) {
+        None => false,
+        Some(Find::Spawned(job)) => {
+            let home = &here.core().home;
+            home.on_detour(|| home.doing(Activity::Job, || here.again().run(job)));
+            true
+        }
+        Some(find) => {
+            run_other(here, find);
+            true
+        }
+    }
+}
+
+#[inline(never)]
+fn find_one<P: Pool>(here: Here<'_, P>, reach: Reach) -> Option<Find> {
     let spot = Spot::at(here);
     let near = || spot.find_own().or_else(|| spot.find_forked());
-    let find = match reach {
+    match reach {
         Reach::Mail => spot.home().next_mail().map(Find::Spawned),
         Reach::Own => near(),
         Reach::All => near().or_else(|| spot.find_far()),
-    };
-    let Some(find) = find else { return false };
-    spot.run_meanwhile(find);
-    true
+    }
 }

@@ -6,7 +6,8 @@ use std::ptr::NonNull;
 
 use filch_memory::Native;
 
-use super::find::Won;
+use super::find::{Find, Won};
+use super::idle::run_other;
 use super::spot::{Spot, Standing};
 use crate::core::Core;
 use crate::front::Meanwhile;
@@ -28,15 +29,28 @@ use crate::unwind::AbortOnUnwind;
 /// `job` was forked by this worker, and a thief has won it.
 #[cold]
 #[inline(never)]
-pub(crate) unsafe fn wait_job<P: Pool>(here: Here<'_, P>, job: NonNull<Job>, meanwhile: Meanwhile) -> Settled {
+pub(crate) unsafe fn wait_job<P: Pool>(mut here: Here<'_, P>, job: NonNull<Job>, meanwhile: Meanwhile) -> Settled {
     let waiting = AbortOnUnwind("a worker panicked while it waited for a stolen task");
     // SAFETY: the job's memory is the caller's frame or slot, which stays during the wait.
     let state = &unsafe { job.as_ref() }.state;
-    let joining = Joining::new(Spot::at(here), meanwhile);
-    let home = &joining.spot.core.home;
-    let settled = home.doing(Activity::Waiting, || await_job(&joining, state));
+    let home = &here.core().home;
+    let settled = home.doing(Activity::Waiting, || {
+        loop {
+            match next_at_join(here.again(), meanwhile, state) {
+                Ok(settled) => return settled,
+                Err(Find::Won(won)) => Spot::at(here.again()).run_won(won),
+                Err(find) => run_other(here.again(), find),
+            }
+        }
+    });
     mem::forget(waiting);
     settled
+}
+
+/// Returns how the job was settled, or else what the waiting worker runs next.
+#[inline(never)]
+fn next_at_join<P: Pool>(here: Here<'_, P>, meanwhile: Meanwhile, state: &JobState<Native>) -> Result<Settled, Find> {
+    await_job(&Joining::new(Spot::at(here), meanwhile), state)
 }
 
 /// A worker that waits for a stolen task.
@@ -74,45 +88,39 @@ impl<'w, P: Pool> Joining<'w, P> {
     }
 
     /// After a failure to leapfrog: looks further, if there have been enough of them.
-    fn further(&self, look: impl FnOnce() -> bool) -> bool {
+    fn further(&self, look: impl FnOnce() -> Option<Find>) -> Option<Find> {
         let home = self.spot.home();
         let (failures, adapted) = (self.failures.get() + 1, home.leaps.get());
         self.failures.set(failures);
         if failures < home.common.leaps.before(self.strategy(), adapted) {
-            return false;
+            return None;
         }
         self.failures.set(0);
         self.has_searched.set(true);
         let found = look();
-        home.leaps.set(Leaps::adapt(adapted, found));
+        home.leaps.set(Leaps::adapt(adapted, found.is_some()));
         found
     }
 
-    fn run_any(&self) -> bool {
+    fn find_any(&self) -> Option<Find> {
         let spot = &self.spot;
-        if spot.home().at_victims(|victim| spot.steal_and_run(victim, None).then_some(())).is_some() {
-            return true;
-        }
-        let Some(find) = spot.find_spawned() else { return false };
-        spot.run_meanwhile(find);
-        true
+        let won = spot.home().at_victims(|victim| spot.win(victim, None));
+        won.map(Find::Won).or_else(|| spot.find_spawned())
     }
 
     /// Leapfrogs on a low stack, and leaves other work to other workers for a while.
-    fn leap_low(&self, state: &JobState<Native>, theft: Theft) -> bool {
+    fn leap_low(&self, state: &JobState<Native>, theft: Theft) -> Option<Find> {
         let (spot, is_strict) = (&self.spot, self.strategy().is_strict());
         // A worker that is not strict keeps what it has won, though it may be unrelated by then: only the owner may run
         // a returned job, and the owner may be waiting for another worker to run it.
         let guard = is_strict.then_some((state, theft));
-        if (is_strict || P::BY_VICTIM) && spot.is_warm(state, theft) && spot.steal_and_run(theft.thief, guard) {
-            return true;
+        if (is_strict || P::BY_VICTIM)
+            && spot.is_warm(state, theft)
+            && let Some(won) = spot.win(theft.thief, guard)
+        {
+            return Some(Find::Won(won));
         }
-        if is_strict {
-            return false;
-        }
-        let Some(find) = spot.find_reluctantly(&self.naps) else { return false };
-        spot.run_meanwhile(find);
-        true
+        if is_strict { None } else { spot.find_reluctantly(&self.naps) }
     }
 }
 
@@ -133,44 +141,42 @@ impl<P: Pool> Standing for Joining<'_, P> {
 }
 
 impl<'w, P: Pool> Joiner for Joining<'w, P> {
+    type Find = Find;
     type Patience = Timed<'w>;
 
     fn patience(&self) -> Timed<'w> {
         Timed::new(&self.spot.core.home)
     }
 
-    fn leap(&self, state: &JobState<Native>, theft: Theft) -> bool {
+    fn leap(&self, state: &JobState<Native>, theft: Theft) -> Option<Find> {
         let spot = &self.spot;
         if !self.helps {
-            return false;
+            return None;
         }
+        let win = |guard| spot.win(theft.thief, guard).map(Find::Won);
         let found = if spot.home().is_stack_low() {
             self.has_searched.set(true);
             self.leap_low(state, theft)
         } else {
             match self.strategy() {
                 // The guard: the thief may have finished the job and be running something unrelated.
-                Wait::Leapfrog => spot.steal_and_run(theft.thief, Some((state, theft))),
+                Wait::Leapfrog => win(Some((state, theft))),
                 Wait::Transitive => {
-                    spot.steal_and_run(theft.thief, Some((state, theft)))
-                        || self.further(|| leap_transitively(spot, state, theft))
+                    win(Some((state, theft))).or_else(|| self.further(|| leap_transitively(spot, state, theft)))
                 }
-                Wait::LeapfrogRandom => spot.steal_and_run(theft.thief, None) || self.further(|| self.run_any()),
-                Wait::Random => self.run_any(),
+                Wait::LeapfrogRandom => win(None).or_else(|| self.further(|| self.find_any())),
+                Wait::Random => self.find_any(),
             }
         };
-        if found {
+        if found.is_some() {
             spot.home().counters.leaps.bump();
             self.failures.set(0);
         }
         found
     }
 
-    fn run_mail(&self) -> bool {
-        let home = self.spot.home();
-        let Some(job) = home.next_mail() else { return false };
-        home.on_detour(|| home.doing(Activity::Job, || self.spot.below().run(job)));
-        true
+    fn mail(&self) -> Option<Find> {
+        self.spot.home().next_mail().map(Find::Spawned)
     }
 
     fn wanted(&self, theft: Theft) -> Wanted {
@@ -207,14 +213,13 @@ impl<'w, P: Pool> Joiner for Joining<'w, P> {
     }
 }
 
-/// Searches, depth first, the workers that run descendants of the job in `state`, except its thief, for a task to steal; runs it.
-fn leap_transitively<P: Pool>(spot: &Spot<'_, P>, state: &JobState<Native>, theft: Theft) -> bool {
+/// Searches, depth first, the workers that run descendants of the job in `state`, except its thief, for a task to steal.
+fn leap_transitively<P: Pool>(spot: &Spot<'_, P>, state: &JobState<Native>, theft: Theft) -> Option<Find> {
     let home = spot.home();
     let mut trails = home.trails.take();
     let won = search(spot, state, theft, &mut trails);
-    // The task that runs may search too.
     home.trails.set(trails);
-    won.map(|won| spot.run_won(won)).is_some()
+    won.map(Find::Won)
 }
 
 fn search<P: Pool>(spot: &Spot<'_, P>, state: &JobState<Native>, theft: Theft, trails: &mut Trails) -> Option<Won> {

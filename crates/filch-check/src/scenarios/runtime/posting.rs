@@ -8,11 +8,11 @@ use std::sync::Arc;
 use filch::inside::protocol::grain;
 use filch::inside::protocol::sleep::{ANY_MEANWHILE, Dormitory, Wanted};
 use filch::inside::protocol::state::{JobState, Settled, Theft};
-use filch::inside::protocol::waiting::{Joiner, Sleeper, await_job, search};
+use filch::inside::protocol::waiting::{Joiner, Sleeper, search};
 use filch_memory::{Atomic, AtomicInt, Memory, Ordering};
 
 use super::patience::Awake;
-use super::worker::{Joining, Waiting, Worker};
+use super::worker::{Joining, Waiting, Worker, wait_as};
 use crate::Program;
 use crate::scenario::Checker;
 
@@ -58,20 +58,19 @@ pub fn posted_to_a_joiner<M: Checker>() -> Program {
             }
         }
         impl<M: Checker> Joiner for Reads<'_, M> {
+            type Find = Option<(usize, usize)>;
             type Patience = Awake<M>;
             fn patience(&self) -> Awake<M> {
                 self.0.patience()
             }
-            fn leap(&self, state: &JobState<M>, theft: Theft) -> bool {
+            fn leap(&self, state: &JobState<M>, theft: Theft) -> Option<Self::Find> {
                 self.0.leap(state, theft)
             }
-            fn run_mail(&self) -> bool {
-                let ran = self.0.run_mail();
-                if ran {
+            fn mail(&self) -> Option<Self::Find> {
+                self.0.mail().inspect(|_| {
                     M::note(|| "runs the job".into());
                     self.1.store(true, Ordering::Release);
-                }
-                ran
+                })
             }
             fn wanted(&self, theft: Theft) -> Wanted {
                 self.0.wanted(theft)
@@ -84,7 +83,7 @@ pub fn posted_to_a_joiner<M: Checker>() -> Program {
             }
         }
         let joining = Reads(Joining { worker: &owner, head: 1, leaps: Plain::new(0) }, reads);
-        let settled = await_job(&joining, &owner.desk().slots[0].state);
+        let settled = wait_as(&joining, &owner.desk().slots[0].state, |find| joining.0.run(find));
         assert_eq!(settled, Settled::Done);
     };
     let steal = move || {

@@ -237,7 +237,8 @@ impl<M: Checker> Worker<M> {
         {
             return self.run(content(), head);
         }
-        let settled = await_job(&Joining { worker: self, head: head + 1, leaps: Plain::new(0) }, &slot.state);
+        let joining = Joining { worker: self, head: head + 1, leaps: Plain::new(0) };
+        let settled = joining.wait(&slot.state);
         let result = content();
         slot.state.reset();
         self.owner.borrow_mut().joined(&self.stack());
@@ -361,6 +362,28 @@ pub(super) struct Joining<'w, M: Memory> {
     pub(super) leaps: Plain<usize>,
 }
 
+impl<M: Checker> Joining<'_, M> {
+    pub(super) fn wait(&self, state: &JobState<M>) -> Settled {
+        wait_as(self, state, |find| self.run(find))
+    }
+
+    pub(super) fn run(&self, find: Option<(usize, usize)>) {
+        if let Some(find) = find {
+            self.worker.run_stolen(find, self.head);
+        }
+    }
+}
+
+/// Waits for a job, as a worker does in the library.
+pub(super) fn wait_as<J: Joiner>(joiner: &J, state: &JobState<J::Memory>, run: impl Fn(J::Find)) -> Settled {
+    loop {
+        match await_job(joiner, state) {
+            Ok(settled) => return settled,
+            Err(find) => run(find),
+        }
+    }
+}
+
 impl<M: Checker> Sleeper for Joining<'_, M> {
     type Memory = M;
 
@@ -378,23 +401,26 @@ impl<M: Checker> Sleeper for Joining<'_, M> {
 }
 
 impl<M: Checker> Joiner for Joining<'_, M> {
+    /// `None`: nothing, but it looks again at once; or its mail, which it has read.
+    type Find = Option<(usize, usize)>;
     type Patience = Awake<M>;
 
     fn patience(&self) -> Awake<M> {
         Awake::new(self.worker.team.waiting != Waiting::Sleeps)
     }
 
-    fn leap(&self, _: &JobState<M>, theft: Theft) -> bool {
+    fn leap(&self, _: &JobState<M>, theft: Theft) -> Option<Self::Find> {
         if self.worker.team.waiting == Waiting::Leaps(self.leaps.get()) {
-            return false;
+            return None;
         }
         self.leaps.set(self.leaps.get() + 1);
+        let found = self.worker.steal(theft.thief);
         // After a failure, do not wait while leaps are left.
-        self.worker.steal_and_run(theft.thief, self.head) || self.worker.team.waiting != Waiting::Sleeps
+        (found.is_some() || self.worker.team.waiting != Waiting::Sleeps).then_some(found)
     }
 
-    fn run_mail(&self) -> bool {
-        self.worker.read_mail()
+    fn mail(&self) -> Option<Self::Find> {
+        self.worker.read_mail().then_some(None)
     }
 
     fn wanted(&self, theft: Theft) -> Wanted {
