@@ -144,6 +144,12 @@ impl<P: Pool> Spot<'_, P> {
         home.pop_spawned().or_else(|| home.next_mail()).map(Find::Spawned)
     }
 
+    /// Finds a job whose lane has its turn, else one of the worker's own.
+    #[inline]
+    pub(super) fn find_near(&self) -> Option<Find> {
+        self.find_in_turn().or_else(|| self.find_own())
+    }
+
     /// Takes one of the worker's own forks as a thief would, so that its join finds it stolen.
     pub(super) fn find_forked(&self) -> Option<Find> {
         let job = P::steal_own(&self.here)?;

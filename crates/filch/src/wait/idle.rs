@@ -158,7 +158,12 @@ pub(crate) unsafe fn wait_until<P: Pool>(mut here: Here<'_, P>, latch: &Latch, o
 #[inline(never)]
 fn next_meanwhile<'w, P: Pool>(here: Here<'w, P>, latch: &Latch, mark: &'w Cell<usize>) -> Option<(Task, usize)> {
     let worker = Searching { spot: Spot::at(here), naps: Cell::new(0), mark: Some(mark) };
-    let find = search_one(&worker, ANY_MEANWHILE, &|| latch.is_over())?;
+    if latch.is_over() {
+        return None;
+    }
+    // The next of many spawned jobs needs no search.
+    let near = if worker.spot.home().is_stack_low() { None } else { worker.spot.find_near() };
+    let find = near.or_else(|| search_one(&worker, ANY_MEANWHILE, &|| latch.is_over()))?;
     // The find may run long, and the worker does not answer meanwhile.
     worker.share();
     if matches!(find, Find::Spawned(_)) {
@@ -309,13 +314,11 @@ impl<'w, P: Pool> Searcher for Searching<'w, P> {
     fn find(&self) -> Option<Find> {
         let spot = &self.spot;
         let Some(mark) = self.mark else {
-            let in_turn = spot.find_in_turn();
-            return in_turn.or_else(|| spot.find_own()).or_else(|| spot.find_kept()).or_else(|| spot.find_far_idle());
+            return spot.find_near().or_else(|| spot.find_kept()).or_else(|| spot.find_far_idle());
         };
         let home = spot.home();
         if !home.is_stack_low() {
-            let in_turn = spot.find_in_turn();
-            return in_turn.or_else(|| spot.find_own()).or_else(|| spot.find_far()).or_else(|| spot.find_forked());
+            return spot.find_near().or_else(|| spot.find_far()).or_else(|| spot.find_forked());
         }
         let own = home.pop_spawned_since(mark);
         // Nobody else may run mail, and perhaps nobody else can run jobs from outside.
@@ -335,12 +338,17 @@ impl<'w, P: Pool> Searcher for Searching<'w, P> {
         }
     }
 
-    /// For an idle worker.
-    fn run(&self, find: Find) {
-        self.spot.core.home.common.look();
-        // SAFETY: an idle worker's stack is empty.
-        P::begins(&unsafe { IdleHere::new(&self.spot.here) });
-        self.spot.run(find);
+    /// For an idle worker: also runs what it leaves in the worker's queue.
+    fn run(&self, mut find: Find) {
+        loop {
+            self.spot.core.home.common.look();
+            // SAFETY: an idle worker's stack is empty.
+            P::begins(&unsafe { IdleHere::new(&self.spot.here) });
+            self.spot.run(find);
+            // The next of a chain of spawned jobs needs no search.
+            let Some(next) = self.spot.find_near() else { return };
+            find = next;
+        }
     }
 
     fn share(&self) {

@@ -6,6 +6,7 @@
 use std::hint::black_box;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -52,6 +53,21 @@ const PROGRAMS: &[Row] = &[
             assert_eq!(sum.into_inner(), 4_999_950_000);
         })
     }),
+    ("a chain of 3*10^5 spawns", 10, || Box::new(|| chain_of_spawns(300_000))),
+    ("a chain of 3*10^5 spawns in a scope", 10, || {
+        Box::new(|| {
+            fn chain<'s>(s: &rayon::Scope<'s>, left: u32, ends: &'s AtomicU64) {
+                if left == 0 {
+                    ends.fetch_add(1, Ordering::Relaxed);
+                } else {
+                    s.spawn(move |s| chain(s, left - 1, ends));
+                }
+            }
+            let ends = AtomicU64::new(0);
+            rayon::scope(|s| chain(s, 300_000, &ends));
+            assert_eq!(ends.into_inner(), 1);
+        })
+    }),
     // One idle second, after some work.
     ("idle", 1, || {
         assert_eq!(fib(20), 6765);
@@ -92,6 +108,20 @@ fn fib(n: u32) -> u64 {
     }
     let (a, b) = rayon::join(|| fib(n - 1), || fib(n - 2));
     a + b
+}
+
+/// Each spawned task spawns the next.
+fn chain_of_spawns(length: u32) {
+    fn chain(left: u32, end: mpsc::Sender<()>) {
+        if left == 0 {
+            end.send(()).expect("the chain's end is awaited");
+        } else {
+            rayon::spawn(move || chain(left - 1, end));
+        }
+    }
+    let (end, ended) = mpsc::channel();
+    rayon::spawn(move || chain(length, end));
+    ended.recv().expect("the chain has an end");
 }
 
 fn mix(x: u64) -> u64 {
