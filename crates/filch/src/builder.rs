@@ -239,9 +239,11 @@ impl<P: Pool> Builder<P> {
     /// [hooks](Self::on_start), a given [stack size](Self::stack_size), or their own [processor](Self::pin). Never if
     /// [signals](Interrupts::signal) interrupt workers, or if they [never sleep](Idle::Spin).
     ///
-    /// Such a call uses the caller's thread-local variables, the caller's locks and borrows that are tied to a thread,
-    /// and the caller's stack. A thread with less than 1.75 MiB of stack left passes its call to a worker. Set this to
-    /// `false` if tasks nest deeper than the caller's stack allows.
+    /// The tasks of such a call, and others that the caller runs while it waits, see the caller's thread-local
+    /// variables: those that it has [borrowed](std::thread::LocalKey::with_borrow_mut) around the call cannot be
+    /// borrowed within, and what tasks set stays. They use its allocator's arena, its name and priority, the locks that
+    /// it holds, and its stack. A thread with less than 1.75 MiB of stack left passes its call to a worker. Set this to
+    /// `false` if tasks must not run there, or nest deeper than the stack allows.
     ///
     /// ```
     /// let here = std::thread::current().id();

@@ -65,8 +65,9 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
 /// Runs both branches, perhaps in parallel, and returns both results, in closure style.
 ///
 /// On a worker, `b` becomes a task of that worker, as in [`Worker::join`]; elsewhere both branches move to the [global
-/// pool](ThreadPool::global). Handle style is faster, since closure style keeps the owner's head in thread-local
-/// storage. Inside handle style this function works, but its forks take a slower path.
+/// pool](ThreadPool::global), in which the calling thread [may work](crate::Builder::caller_works) itself. Handle style
+/// is faster, since closure style keeps the owner's head in thread-local storage. Inside handle style this function
+/// works, but its forks take a slower path.
 ///
 /// ```
 /// fn fib(n: u32) -> u64 {

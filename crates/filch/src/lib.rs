@@ -120,11 +120,12 @@
 //! # Pools
 //!
 //! Outside all pools the free functions use [`ThreadPool::global`], which starts at first use. [`ThreadPool::builder`]
-//! makes other pools: it sets the number of workers, pinning, stack sizes, and what workers do while they wait.
-//! A pool without a given number of workers follows the processors and the container's quota: as many of its workers
-//! work as have processor time ([`Builder::follow_processors`]).
-//! [`ThreadPool::run`] enters a pool in handle style, [`ThreadPool::install`] in closure style. The caller takes the
-//! seat of a sleeping worker, so that a short call costs little. Dropping a pool joins its threads.
+//! makes other pools: it sets the number of workers, pinning, stack sizes, and what workers do while they wait. A pool
+//! without a given number of workers follows the processors and the container's quota: as many of its workers work as
+//! have processor time ([`Builder::follow_processors`]). [`ThreadPool::run`] enters a pool in handle style,
+//! [`ThreadPool::install`] in closure style. The caller takes the seat of a sleeping worker, so that a short call costs
+//! little; its tasks then run on the caller's thread, with what belongs to that ([`Builder::caller_works`]). Dropping a
+//! pool joins its threads.
 //!
 //! A task that blocks its thread calls [`blocking`], so that a [spare worker](Builder::spares) works meanwhile.
 //! [`spawn_whenever`] and [`submit_whenever`] are for jobs that can wait: workers run them when they have nothing else to

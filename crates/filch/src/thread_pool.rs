@@ -118,8 +118,9 @@ impl<P: Pool> ThreadPool<P> {
     /// Runs `f` on a worker, in handle style, and returns its result.
     ///
     /// From outside the pool, the calling thread takes the seat of a sleeping worker, if there is one and [it
-    /// may](Builder::caller_works); otherwise it sleeps meanwhile. From a task of the same pool, `f` runs at once on
-    /// the current worker. From a task of another pool, that pool's worker runs other work meanwhile.
+    /// may](Builder::caller_works): then `f` and the tasks below it may see its thread-local variables, and use its
+    /// stack. Otherwise it sleeps meanwhile. From a task of the same pool, `f` runs at once on the current worker. From
+    /// a task of another pool, that pool's worker runs other work meanwhile.
     ///
     /// # Panics
     /// If `f` panics, with its payload.
@@ -147,7 +148,8 @@ impl<P: Pool> ThreadPool<P> {
 
     /// Runs `f` on a worker, in closure style, and returns its result. In `f` the free functions use this pool.
     ///
-    /// The thread that runs it is as for [`run`](Self::run).
+    /// The thread that runs it is as for [`run`](Self::run): from outside the pool usually the calling one, with its
+    /// thread-local variables and its stack, unless [`caller_works(false)`](Builder::caller_works).
     ///
     /// # Panics
     /// If `f` panics, with its payload.

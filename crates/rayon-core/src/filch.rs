@@ -3,7 +3,59 @@
 //! No program that uses only rayon's interface can clash with this module. A program that should still build with the
 //! published rayon-core must do without it.
 
+use crate::ThreadPoolBuilder;
+use crate::private::Sealed;
 use crate::registry::started_global;
+
+/// Lets threads from outside run their calls themselves.
+///
+/// By default, as with rayon, everything that a call from outside runs, runs on the pool's threads, and the caller
+/// sleeps. Where callers work, a thread that calls [`install`](crate::ThreadPool::install), [`join`](crate::join()),
+/// [`scope`](crate::scope()) or a parallel iterator takes the place of a sleeping thread of the pool, with its
+/// [number](crate::current_thread_index), and runs the call itself, while the others help as usual. The gain is
+/// latency: a short call takes a fraction of a microsecond, not tens, since no thread falls asleep and wakes. A caller
+/// that finds no thread asleep hands its call in.
+///
+/// What the call runs, and others' tasks that it runs while it waits, can then tell:
+///
+/// * Thread-local variables are the caller's. If the caller has borrowed one around the call, as by
+///   [`with_borrow_mut`](std::thread::LocalKey::with_borrow_mut), tasks that borrow the same panic; a value that they
+///   set stays there.
+/// * So are an allocator's arena or cache, and all else that belongs to a thread: its name and priority, and what a
+///   [start handler](ThreadPoolBuilder::start_handler) has prepared is missing.
+/// * The stack is the caller's, below what the caller has used, and not 64 MiB. A caller with less than 1.75 MiB left
+///   hands its call in.
+/// * A lock that the caller holds around the call is held by the thread that runs the tasks.
+///
+/// There are three ways to ask for it: this trait, for one pool; the feature `callers-work`, for the global pool, if it
+/// has at least two threads and was made without names, a stack size, start and exit handlers, a spawn handler and the
+/// current thread; and `FILCH_CALLER=1` in the environment, for every pool. `FILCH_CALLER` is stronger than this trait,
+/// and this trait than the feature.
+///
+/// ```
+/// use rayon_core::filch::CallersWork;
+///
+/// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(2).callers_work(true).build()?;
+/// assert_eq!(pool.install(|| rayon_core::join(|| 1, || 2)), (1, 2));
+/// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
+/// ```
+pub trait CallersWork {
+    #[doc(hidden)]
+    fn sealed(_: Sealed);
+
+    /// Sets whether threads from outside run their calls into the pool themselves.
+    #[must_use]
+    fn callers_work(self, work: bool) -> Self;
+}
+
+impl<S> CallersWork for ThreadPoolBuilder<S> {
+    fn sealed(_: Sealed) {}
+
+    fn callers_work(mut self, work: bool) -> Self {
+        self.callers_work = Some(work);
+        self
+    }
+}
 
 /// Ends the global pool: runs all tasks that have been spawned in it, and joins its threads. The next call that needs it starts them
 /// again, with their names, stacks and handlers. Returns whether it has no threads, also if it never had.

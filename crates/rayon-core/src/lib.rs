@@ -14,10 +14,9 @@
 //! * `FILCH_POOL`: `split`, `wool`, `chase-lev`, `lace`, `the`, `pdq-r-async` or `heartbeat-request`;
 //! * `FILCH_WAIT`: `leapfrog-random`, `leapfrog`, `transitive` or `random`: what a thread may run while it waits in a
 //!   [`join`](join());
-//! * `FILCH_CALLER`: whether a thread from outside runs its calls itself, in place of a sleeping worker: `1` always,
-//!   `0` never. By default it does so only where no program should be able to tell its thread from a worker: in the
-//!   global pool, if the pool has at least two threads and nobody has set names, a stack size, or start or exit
-//!   handlers;
+//! * `FILCH_CALLER`: whether a thread from outside runs its calls itself, in place of a sleeping worker: `1` in every
+//!   pool, `0` never. Otherwise the program decides, by [`CallersWork`](filch::CallersWork), where the gain and the
+//!   hazards are, and it does not by default;
 //! * `FILCH_STATS=1`: prints counters on standard error when a pool, or the process, ends;
 //! * `FILCH_TIMELINE=FILE`: writes what each worker of the global pool did, and when, to the file when the process ends, for the viewer at
 //!   <https://ui.perfetto.dev>; `%p` in its name stands for the number of the process;
@@ -150,6 +149,8 @@ pub struct ThreadPoolBuilder<S = DefaultSpawn> {
     exit_handler: Option<Box<ExitHandler>>,
     spawn_handler: S,
     breadth_first: bool,
+    /// Whether threads from outside run their calls themselves, if the program says so.
+    callers_work: Option<bool>,
 }
 
 impl Default for ThreadPoolBuilder {
@@ -165,6 +166,7 @@ impl Default for ThreadPoolBuilder {
             exit_handler: None,
             spawn_handler: DefaultSpawn,
             breadth_first: false,
+            callers_work: None,
         }
     }
 }
@@ -292,6 +294,7 @@ impl<S> ThreadPoolBuilder<S> {
             start_handler: self.start_handler,
             exit_handler: self.exit_handler,
             breadth_first: self.breadth_first,
+            callers_work: self.callers_work,
         }
     }
 

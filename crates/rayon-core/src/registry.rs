@@ -124,10 +124,17 @@ impl Registry {
         let io_error = |error| ThreadPoolBuildError::new(ErrorKind::IOError(error));
         let has_handlers = builder.start_handler.is_some() || builder.exit_handler.is_some();
         let comes_late = S::RUN.is_some() && !has_handlers && !builder.use_current_thread;
-        // A program that installs something into its own pool may rely on other threads: published tests do.
-        let is_plain = is_global && comes_late && builder.get_thread_name.is_none() && builder.stack_size.is_none();
+        // A program that installs something into its own pool may rely on other threads, as published tests do; in a
+        // pool of one, on that thread.
+        let by_default = cfg!(feature = "callers-work")
+            && is_global
+            && comes_late
+            && builder.get_thread_name.is_none()
+            && builder.stack_size.is_none()
+            && threads > 1;
+        let callers_work = builder.callers_work.unwrap_or(by_default);
         let follows = builder.follows_processors();
-        let (crew, lease, seats) = settings::crew(threads, follows, builder.found, is_plain).map_err(io_error)?;
+        let (crew, lease, seats) = settings::crew(threads, follows, builder.found, callers_work).map_err(io_error)?;
         let may_restart = is_global && !builder.use_current_thread;
         let mut name = builder.get_thread_name.take();
         let mut name = |index| {

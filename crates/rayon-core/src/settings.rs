@@ -1,8 +1,9 @@
 //! The environment's settings for filch, read whenever a pool is built.
 //!
 //! `FILCH_POOL` names the task pool, `FILCH_WAIT` says what workers do while they wait, `FILCH_CALLER` whether callers
-//! work themselves, `FILCH_STATS=1` asks for the counters at the end, and `FILCH_TIMELINE` names a file for a timeline of the
-//! global pool. An unknown value is an error, not a default: a user who sets one wants to see its effect.
+//! work themselves, whatever the program says, `FILCH_STATS=1` asks for the counters at the end, and `FILCH_TIMELINE`
+//! names a file for a timeline of the global pool. An unknown value is an error, not a default: a user who sets one
+//! wants to see its effect.
 
 use std::env;
 use std::io;
@@ -34,12 +35,12 @@ fn invalid(name: &str, value: &str, why: &str) -> io::Error {
 }
 
 /// Makes a crew of `workers` workers as the environment asks. `follows`: as many of them work as there are processors at any time, of
-/// which something may have been `found`. `is_plain`: no setting of the threads distinguishes them from a caller's thread.
+/// which something may have been `found`. `callers_work`: whether they do if the environment says nothing.
 pub(crate) fn crew(
     workers: usize,
     follows: bool,
     found: Option<Processors>,
-    is_plain: bool,
+    callers_work: bool,
 ) -> io::Result<(Crew, Lease, Vec<Seat>)> {
     let wait = match variable("FILCH_WAIT")? {
         Some(value) => {
@@ -47,12 +48,11 @@ pub(crate) fn crew(
         }
         None => Wait::default(),
     };
-    let caller_works = match variable("FILCH_CALLER")?.as_deref() {
+    let callers_work = match variable("FILCH_CALLER")?.as_deref() {
         Some("0") => false,
         Some("1") => true,
         Some(other) => return Err(invalid("FILCH_CALLER", other, "it must be 0 or 1")),
-        // With one thread, a program may expect everything to happen on that thread.
-        None => is_plain && workers > 1,
+        None => callers_work,
     };
     if let Some(other) = variable("FILCH_STATS")?
         && !["0", "1"].contains(&&*other)
@@ -61,7 +61,7 @@ pub(crate) fn crew(
     }
     let pool = variable("FILCH_POOL")?;
     let builder =
-        Builder::<Split>::new().workers(workers).follow_processors(follows).wait(wait).caller_works(caller_works);
+        Builder::<Split>::new().workers(workers).follow_processors(follows).wait(wait).caller_works(callers_work);
     let builder = found.into_iter().fold(builder, Builder::within);
     let built = match pool.as_deref() {
         None | Some("split") => builder.seats(),

@@ -45,7 +45,7 @@ impl ThreadPool {
     /// once.
     ///
     /// Everything that `op` forks, spawns or queries belongs to this pool. A thread of another pool runs its own pool's
-    /// tasks while it waits; any other thread sleeps.
+    /// tasks while it waits; any other thread sleeps, unless [callers work](crate::filch::CallersWork).
     ///
     /// ```
     /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(3).build()?;

@@ -1,8 +1,12 @@
-//! Reproductions of rayon's bugs when a worker that waits in a join runs an unrelated task: `reproductions lock|stack`.
+//! Reproductions of bugs: `reproductions lock|stack|thread-local`.
+//!
+//! `lock` and `stack` are rayon's, when a worker that waits in a join runs an unrelated task. `thread-local` is that of
+//! a caller which runs its call itself.
 //!
 //! Exits with 0 on success. With the published rayon-core `lock` hangs, and `stack` dies of a stack overflow. On the
-//! drop-in with `FILCH_WAIT=leapfrog` both succeed.
+//! drop-in with `FILCH_WAIT=leapfrog` both succeed. `thread-local` succeeds on both, and panics with `FILCH_CALLER=1`.
 
+use std::cell::{Cell, RefCell};
 use std::hint::black_box;
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -63,6 +67,29 @@ fn stack() {
     assert_eq!(started.load(Ordering::Relaxed), TASKS);
 }
 
+/// The thread that calls a loop has borrowed a thread-local variable that the items borrow too, each on its own thread.
+/// So the loop may run on any thread but the caller's.
+fn thread_local() {
+    thread_local! {
+        static ITEMS: RefCell<u32> = const { RefCell::new(0) };
+        static LAST: Cell<Option<u32>> = const { Cell::new(None) };
+    }
+    rayon::ThreadPoolBuilder::new().num_threads(2).build_global().expect("the first");
+    for _ in 0..30 {
+        // The pool's threads fall asleep.
+        thread::sleep(Duration::from_millis(1));
+        ITEMS.with_borrow_mut(|_| {
+            (0..1000_u32).into_par_iter().for_each(|n| {
+                ITEMS.with_borrow_mut(|items| *items += 1);
+                LAST.set(Some(n));
+            });
+        });
+    }
+    assert_eq!(LAST.get(), None, "the caller's own");
+    let on_others: u32 = rayon::broadcast(|_| ITEMS.take()).iter().sum();
+    assert_eq!(on_others, 30 * 1000);
+}
+
 fn wait_a_while_for(condition: impl Fn() -> bool) {
     let start = Instant::now();
     while !condition() && start.elapsed() < Duration::from_millis(10) {
@@ -74,8 +101,9 @@ fn main() -> ExitCode {
     match std::env::args().nth(1).as_deref() {
         Some("lock") => lock(),
         Some("stack") => stack(),
+        Some("thread-local") => thread_local(),
         _ => {
-            eprintln!("usage: reproductions lock|stack");
+            eprintln!("usage: reproductions lock|stack|thread-local");
             return ExitCode::from(2);
         }
     }

@@ -1,17 +1,17 @@
 //! The reproductions succeed on the drop-in, if workers leapfrog.
 //!
-//! If `STOCK_REPRODUCTIONS` is the path of the same program on the published rayon-core, they also run there and must
-//! fail; otherwise they would prove nothing.
+//! If `STOCK_REPRODUCTIONS` is the path of the same program on the published rayon-core, those of its bugs also run
+//! there and must fail; otherwise they would prove nothing.
 
 use std::process::{Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::Duration;
 
 /// Returns how a run ends, or `None` if it hangs.
-fn outcome(program: &str, which: &str, patience: Duration) -> Option<ExitStatus> {
+fn outcome(program: &str, which: &str, caller: &str, patience: Duration) -> Option<ExitStatus> {
     let mut child = Command::new(program)
         .arg(which)
-        .env("FILCH_WAIT", "leapfrog")
+        .envs([("FILCH_WAIT", "leapfrog"), ("FILCH_CALLER", caller)])
         .stderr(Stdio::null())
         .spawn()
         .expect("the program starts");
@@ -30,15 +30,20 @@ fn outcome(program: &str, which: &str, patience: Duration) -> Option<ExitStatus>
 /// Runs several times, since steals are a matter of chance.
 fn ends_well(which: &str) {
     for _ in 0..3 {
-        let status = outcome(env!("CARGO_BIN_EXE_reproductions"), which, Duration::from_secs(120)).expect("it ends");
+        let status = ours(which, "").expect("it ends");
         assert!(status.success(), "{which}: {status}");
     }
+}
+
+/// On the drop-in, with this value of `FILCH_CALLER`: empty for the default.
+fn ours(which: &str, caller: &str) -> Option<ExitStatus> {
+    outcome(env!("CARGO_BIN_EXE_reproductions"), which, caller, Duration::from_secs(120))
 }
 
 fn fails_on_stock(which: &str, is_failure: impl Fn(Option<ExitStatus>) -> bool) {
     let Ok(stock) = std::env::var("STOCK_REPRODUCTIONS") else { return };
     // On ours the same takes some seconds. On idle processors every other run may succeed.
-    let fails = || is_failure(outcome(&stock, which, Duration::from_secs(30)));
+    let fails = || is_failure(outcome(&stock, which, "", Duration::from_secs(30)));
     assert!((0..12).any(|_| fails()), "{which} does not fail on the published rayon-core");
 }
 
@@ -54,4 +59,11 @@ fn a_lock_may_be_held_across_a_join() {
 fn stacks_stay_as_deep_as_in_a_sequential_run() {
     ends_well("stack");
     fails_on_stock("stack", |status| status.is_some_and(|status| !status.success()));
+}
+
+#[test]
+fn a_callers_thread_locals_are_its_own() {
+    ends_well("thread-local");
+    let working = ours("thread-local", "1").expect("it ends");
+    assert!(!working.success(), "callers that work do not run into what the others shall not run into");
 }
