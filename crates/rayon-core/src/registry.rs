@@ -8,6 +8,7 @@
 use std::cell::Cell;
 use std::fmt;
 use std::io::{self, Write as _};
+use std::marker::PhantomData;
 use std::ptr::null;
 use std::sync::{Arc, Condvar, Mutex, Once, PoisonError, Weak};
 
@@ -448,12 +449,14 @@ pub struct ThreadBuilder {
     stack: usize,
     registry: Arc<Registry>,
     seat: Seat,
+    /// Not `Sync`.
+    _marker: PhantomData<Cell<()>>,
 }
 
 impl ThreadBuilder {
     pub(crate) fn new(registry: &Arc<Registry>, seat: Seat, name: Option<String>, stack_size: Option<usize>) -> Self {
         let stack = stack_size.unwrap_or(ASSUMED_STACK_SIZE);
-        Self { name, stack_size, stack, registry: Arc::clone(registry), seat }
+        Self { name, stack_size, stack, registry: Arc::clone(registry), seat, _marker: PhantomData }
     }
 
     /// Starts an ordinary thread, which a registry that can end joins.

@@ -274,8 +274,8 @@ pub fn current_thread_index() -> Option<usize> {
     registry::current_index()
 }
 
-/// Returns whether the current thread has pending tasks that nobody has taken: spawned, forked, or broadcast to it.
-/// Returns `None` if it belongs to no pool. A snapshot.
+/// Returns whether the current thread has pending tasks that nobody has taken: spawned or forked, not those that are
+/// broadcast to it. Returns `None` if it belongs to no pool. A snapshot.
 ///
 /// ```
 /// assert_eq!(rayon_core::current_thread_has_pending_tasks(), None);

@@ -430,6 +430,13 @@ fn a_yielding_thread_runs_its_own_tasks() {
     assert_eq!((yield_now(), yield_local(), current_thread_has_pending_tasks()), (None, None, None));
     let order = Arc::new(Mutex::new(Vec::new()));
     pool.install(|| {
+        spawn_broadcast(|_| ());
+        assert_eq!(
+            current_thread_has_pending_tasks(),
+            Some(false),
+            "as on rayon, only what others may take is pending"
+        );
+        assert_eq!(yield_local(), Some(Yield::Executed));
         for n in 0..4 {
             let order = Arc::clone(&order);
             spawn(move || order.lock().unwrap().push(n));

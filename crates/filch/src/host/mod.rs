@@ -214,12 +214,12 @@ pub fn run_one(everywhere: bool) -> Option<bool> {
     unsafe { Here::current() }.run_one(reach)
 }
 
-/// Whether the current worker has spawned jobs, posted jobs or forks that nobody has taken; `None` if the thread is not
-/// a worker. A snapshot.
+/// Whether the current worker has spawned jobs or forks that nobody has taken; `None` if the thread is not a worker. A
+/// snapshot.
 pub fn has_pending() -> Option<bool> {
     let home = current_home()?;
     // SAFETY: it is used at once.
-    Some(home.has_mail() || home.has_own_spawned() || unsafe { Here::current() }.has_own())
+    Some(home.has_own_spawned() || unsafe { Here::current() }.has_own())
 }
 
 /// A host of [`join`], which says where forks from outside all pools go.
