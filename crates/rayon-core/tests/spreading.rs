@@ -19,7 +19,7 @@ impl Meeting {
     fn attend(&self) {
         self.here.fetch_add(1, SeqCst);
         // Counts checks instead of reading the clock, which advances while a virtual machine is stopped.
-        let comes = (0..200_000).any(|_| {
+        let comes = (0..1_000_000).any(|_| {
             thread::sleep(Duration::from_micros(50));
             self.here.load(SeqCst) >= self.wanted
         });

@@ -87,9 +87,12 @@ fn child() {
             },
             || {
                 has_started.store(true, SeqCst);
-                sleep(Duration::from_millis(300));
-                if owned.0.load(SeqCst) {
-                    println!("child says: used after it was gone");
+                // Until the process ends, for half a minute.
+                for _ in 0..3000 {
+                    sleep(Duration::from_millis(10));
+                    if owned.0.load(SeqCst) {
+                        println!("child says: used after it was gone");
+                    }
                 }
             },
         );
@@ -101,7 +104,7 @@ fn child() {
 /// Kills a process that hangs.
 fn killed_when_late(mut command: Command) -> std::process::Output {
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
-    for _ in 0..6000 {
+    for _ in 0..60_000 {
         if child.try_wait().unwrap().is_some() {
             return child.wait_with_output().unwrap();
         }

@@ -22,7 +22,7 @@ fn as_many_items_as_threads_all_run_at_once() {
             let here = AtomicUsize::new(0);
             let attend = || {
                 here.fetch_add(1, Ordering::SeqCst);
-                (0..200_000).any(|_| {
+                (0..1_000_000).any(|_| {
                     thread::sleep(Duration::from_micros(50));
                     here.load(Ordering::SeqCst) >= threads
                 })
