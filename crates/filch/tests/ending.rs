@@ -6,16 +6,18 @@ mod common;
 #[path = "common/refusing.rs"]
 mod refusing;
 
+use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, OnceLock, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use common::watchdog;
+use common::{wait_for, watchdog};
 use filch::inside::host::{Seat, Thread};
 use filch::{BuildError, ThreadPool};
-use refusing::{aborts, in_a_fork, limit_address_space, succeeds};
+use refusing::{aborts, in_a_fork, is_asleep, limit_address_space, succeeds};
 
 const SHORT: Duration = Duration::from_millis(50);
 
@@ -141,23 +143,29 @@ fn starts_again_with_fewer() {
 #[test]
 #[ignore = "run by another"]
 fn cannot_start_again_for_two() {
-    static IS_SLOW: AtomicBool = AtomicBool::new(false);
+    static IS_LAST: AtomicBool = AtomicBool::new(false);
+    static STARTS: AtomicBool = AtomicBool::new(false);
+    static SECOND: OnceLock<PathBuf> = OnceLock::new();
     let name = |worker| {
-        if IS_SLOW.load(SeqCst) {
-            thread::sleep(SHORT * 4);
+        if IS_LAST.load(SeqCst) {
+            STARTS.store(true, SeqCst);
+            wait_for("the other to wait for the start", || SECOND.get().is_some_and(|thread| is_asleep(thread)));
         }
         format!("slow {worker}")
     };
     let pool = ThreadPool::builder().workers(1).stack_size(512 << 20).thread_name(name).build_global().unwrap();
     pool.install(|| ());
     ThreadPool::end_global();
-    IS_SLOW.store(true, SeqCst);
+    IS_LAST.store(true, SeqCst);
     limit_address_space(Some(64 << 20));
     thread::scope(|s| {
         s.spawn(|| _ = catch_unwind(AssertUnwindSafe(|| pool.install(|| ()))));
-        thread::sleep(SHORT);
+        wait_for("a start", || STARTS.load(SeqCst));
         // It finds a pool that starts.
-        s.spawn(|| pool.install(|| ()));
+        s.spawn(|| {
+            SECOND.get_or_init(|| Path::new("/proc").join(fs::read_link("/proc/thread-self").unwrap()));
+            pool.install(|| ());
+        });
     });
 }
 
@@ -195,7 +203,7 @@ fn gets_the_stack_that_it_asked_for() {
     const STACK: usize = 512 << 20;
     let depth = || {
         let mut limits = Vec::new();
-        for line in std::fs::read_to_string("/proc/thread-self/maps").unwrap().lines() {
+        for line in fs::read_to_string("/proc/thread-self/maps").unwrap().lines() {
             let range = line.split(' ').next().unwrap().split_once('-').unwrap();
             let [from, to] = [range.0, range.1].map(|end| usize::from_str_radix(end, 16).unwrap());
             let here = (&raw const limits).addr();

@@ -8,9 +8,12 @@ mod refusing;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::env;
+use std::fs;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::Barrier;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering::SeqCst};
 use std::sync::mpsc::channel;
 use std::thread;
@@ -22,7 +25,7 @@ use filch::worklist::{StartError, Worklist};
 use filch::{BuildError, Builder, Interrupts, ThreadPool};
 use filch_queue::{ChaseLev, ChaseLevAsym, PdqRAsync, PdqSTold};
 use libc::{EAGAIN, ENOSYS, EPERM};
-use refusing::{From, aborts, child, in_a_fork, refuse, succeeds};
+use refusing::{From, aborts, child, in_a_fork, is_asleep, refuse, succeeds};
 
 const THREADS: [libc::c_long; 2] = [libc::SYS_clone, libc::SYS_clone3];
 
@@ -140,7 +143,9 @@ fn loses_its_barriers() {
     let pool = Builder::<Queued<ChaseLevAsym>>::new().workers(2).build().unwrap();
     works(&pool);
     refuse(&[libc::SYS_membarrier], EPERM, From::Everybody);
-    works(&pool);
+    // Somebody must steal.
+    let both = Barrier::new(2);
+    pool.install(|| filch::join(|| both.wait(), || both.wait()));
     println!("still there");
 }
 
@@ -211,7 +216,10 @@ fn cannot_be_woken() {
     let pool = ThreadPool::new(2).unwrap();
     // Awake before, whose sleep is then a call of the system's.
     pool.broadcast(|_| ());
-    while pool.stats().workers.iter().any(|worker| worker.parks < 2) {
+    let own = Path::new("/proc").join(fs::read_link("/proc/thread-self").unwrap());
+    let rests = |thread: PathBuf| thread.file_name() == own.file_name() || is_asleep(&thread);
+    let threads = || fs::read_dir("/proc/self/task").unwrap().map(|thread| thread.unwrap().path());
+    while pool.stats().workers.iter().any(|worker| worker.parks < 2) || !threads().all(rests) {
         thread::sleep(Duration::from_millis(1));
     }
     refuse(&[libc::SYS_futex], EPERM, From::Everybody);

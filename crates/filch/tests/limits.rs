@@ -1,5 +1,6 @@
 //! Limits of the system: little address space, more workers than possible. Each test runs in its own process.
 #![cfg(target_os = "linux")]
+#![allow(clippy::disallowed_types, reason = "tests count; what they test is the algorithm")]
 
 mod common;
 #[path = "common/refusing.rs"]
@@ -8,6 +9,8 @@ mod refusing;
 use std::env;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::thread::{self, sleep};
 use std::time::Duration;
 
@@ -32,7 +35,7 @@ fn child_under(limit: &str, test: &str, variables: &[(&str, &str)]) -> Output {
     // Otherwise the allocator takes what the stacks leave, 64 MiB per thread.
     command.env("MALLOC_ARENA_MAX", "1").envs(variables.iter().copied()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    for _ in 0..12_000 {
+    for _ in 0..60_000 {
         if child.try_wait().unwrap().is_some() {
             return child.wait_with_output().unwrap();
         }
@@ -159,10 +162,16 @@ fn with_the_first(workers: usize, follows: bool, callers_work: bool) -> ThreadPo
 
 /// Wakes all workers that it can.
 fn wake_all(pool: &ThreadPool) {
+    let are_there = Arc::new(AtomicBool::new(false));
     for _ in 1..pool.workers() {
-        pool.spawn(|| sleep(Duration::from_millis(20)));
+        let are_there = Arc::clone(&are_there);
+        pool.spawn(move || {
+            common::wait_for("all jobs", || are_there.load(SeqCst));
+            sleep(Duration::from_millis(20));
+        });
     }
     pool.spawn(|| assert_eq!(fib(10), 55));
+    are_there.store(true, SeqCst);
     pool.wait_idle();
 }
 

@@ -160,7 +160,9 @@ fn private_forks_are_shared_for_an_owner_in_a_long_leaf() {
     let _watchdog = watchdog("a leaf that waits for earlier forks");
     for wait in Wait::EVERY {
         let pool: ThreadPool = Builder::new().workers(2).wait(wait).build().unwrap();
-        for _ in 0..10 {
+        let mut rounds = 0;
+        // An owner whose tasks look coarse, as on a busy machine, shares them itself.
+        wait_for(&format!("that a thief shares for the owner, {wait}"), || {
             let (busy, over, done) = (Meeting::of(2), Meeting::of(2), Meeting::of(TASKS + 1));
             pool.install(|| {
                 filch::join(
@@ -178,9 +180,9 @@ fn private_forks_are_shared_for_an_owner_in_a_long_leaf() {
                     },
                 )
             });
-        }
-        // Fails if the owner considered its tasks coarse every single time.
-        assert!(pool.stats().total().seizures > 0, "{wait}: no thief has shared for the owner");
+            rounds += 1;
+            rounds >= 10 && pool.stats().total().seizures > 0
+        });
     }
 }
 
@@ -200,7 +202,8 @@ fn private_forks_are_shared_for_an_owner_in_a_handles_scope() {
     let _watchdog = watchdog("a scope that waits for earlier forks");
     for in_scope in [true, false] {
         let pool: ThreadPool = Builder::new().workers(2).build().unwrap();
-        for _ in 0..10 {
+        let mut rounds = 0;
+        wait_for(&format!("that a thief shares for the owner, in a scope {in_scope}"), || {
             let (busy, over, done) = (Meeting::of(2), Meeting::of(2), Meeting::of(TASKS + 1));
             let leaf = || {
                 over.attend();
@@ -220,8 +223,9 @@ fn private_forks_are_shared_for_an_owner_in_a_handles_scope() {
                     },
                 )
             });
-        }
-        assert!(pool.stats().total().seizures > 0, "in a scope {in_scope}: no thief has shared for the owner");
+            rounds += 1;
+            rounds >= 10 && pool.stats().total().seizures > 0
+        });
     }
 }
 

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
 use std::time::Duration;
 
-use common::{EveryPool, watchdog};
+use common::{EveryPool, wait_for, watchdog};
 use filch::pool::Pool;
 use filch::timeline::{Act, Activity, Span, Timeline, Track};
 use filch::{Builder, ThreadPool, Wait, Worker, WorkerStats};
@@ -81,22 +81,28 @@ fn every_theft_is_recorded_on_every_pool() {
 fn tasks_that_sleep_take_the_time_that_they_take() {
     const LEAF: Duration = Duration::from_millis(4);
     let _watchdog = watchdog("tasks that sleep");
-    let pool = ThreadPool::new(4).unwrap();
-    let ((), timeline) = pool.record(|| pool.install(|| filch::for_each(0..16, |_| thread::sleep(LEAF))));
-    is_well_formed(&timeline);
-    let working: Duration = timeline.workers.iter().map(|worker| worker.times().working).sum();
-    assert!(working >= 16 * LEAF, "{working:?}");
-    assert!(working <= 4 * timeline.length);
-    for (worker, track) in timeline.workers.iter().enumerate() {
-        let times = track.times();
-        let sum = times.working + times.waiting + times.looking + times.asleep;
-        // Idle workers that slept before are idle from the beginning.
-        assert!(sum <= timeline.length && sum >= timeline.length / 2, "worker {worker}: {times:?} of {timeline:?}");
-    }
-    let most = timeline.working().map(|(_, workers)| workers).max();
-    assert!(most >= Some(2), "nobody helped in {:?}", timeline.length);
-    let acts = timeline.workers.iter().flat_map(|worker| &worker.marks).map(|mark| mark.act);
-    assert!(acts.into_iter().any(|act| act == Act::Wakes), "the caller woke nobody");
+    // A busy system may let no other worker begin in time, or stop one between two spans.
+    wait_for("that others help, and rest otherwise", || {
+        let pool = ThreadPool::new(4).unwrap();
+        let ((), timeline) = pool.record(|| pool.install(|| filch::for_each(0..16, |_| thread::sleep(LEAF))));
+        is_well_formed(&timeline);
+        let working: Duration = timeline.workers.iter().map(|worker| worker.times().working).sum();
+        assert!(working >= 16 * LEAF, "{working:?}");
+        assert!(working <= 4 * timeline.length);
+        let are_known = timeline.workers.iter().all(|track| {
+            // Idle workers that slept before are idle from the beginning.
+            assert!(track.spans.first().is_some_and(|span| span.start == Duration::ZERO), "{timeline:?}");
+            let times = track.times();
+            let sum = times.working + times.waiting + times.looking + times.asleep;
+            assert!(sum <= timeline.length, "{times:?} of {timeline:?}");
+            sum >= timeline.length / 2
+        });
+        let most = timeline.working().map(|(_, workers)| workers).max();
+        let mut acts = timeline.workers.iter().flat_map(|worker| &worker.marks).map(|mark| mark.act);
+        // Nobody helps whom the caller does not wake.
+        assert!(most < Some(2) || acts.any(|act| act == Act::Wakes), "the caller woke nobody");
+        are_known && most >= Some(2)
+    });
 }
 
 #[test]
@@ -142,11 +148,10 @@ fn recordings_may_overlap_and_end_by_a_panic() {
             });
         }
     });
-    const LONG: Duration = Duration::from_millis(3);
-    let ((), inner) = pool.record(|| pool.run(|_| thread::sleep(LONG)));
-    // A job if no seat is free. A worker may still be at the end of another one.
-    let works = spans(&inner).filter(|(_, span)| span.activity.is_work() && span.length() >= LONG).count();
-    assert_eq!(works, 1, "what was recorded before is not in it");
+    let ((), inner) = pool.record(|| pool.run(|_| ()));
+    // A call, or a job if no seat is free. Each worker may still be at the end of what it ran before.
+    let works = spans(&inner).filter(|(_, span)| span.activity.is_work()).count();
+    assert!((1..=4).contains(&works), "what was recorded before is not in it: {inner:?}");
 }
 
 #[test]

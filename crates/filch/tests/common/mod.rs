@@ -18,7 +18,8 @@ use filch_queue::{Adws, ChaseLev, Lace, Queue, for_each_queue};
 /// Far longer than anything here takes, even on a busy machine or under a sanitizer.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Aborts the process with a message unless dropped in time: a hanging test says nothing.
+/// Aborts the process with a message unless dropped in time: a hanging test says nothing. There is time for a whole
+/// test.
 pub(crate) fn watchdog(what: &'static str) -> Sender<()> {
     let (alive, patience) = channel();
     if cfg!(miri) {
@@ -26,7 +27,7 @@ pub(crate) fn watchdog(what: &'static str) -> Sender<()> {
         return alive;
     }
     thread::spawn(move || {
-        if patience.recv_timeout(PATIENCE * 2) == Err(RecvTimeoutError::Timeout) {
+        if patience.recv_timeout(PATIENCE * 10) == Err(RecvTimeoutError::Timeout) {
             eprintln!("{what} hangs");
             std::process::abort();
         }

@@ -3,7 +3,9 @@
 
 use std::env;
 use std::ffi::c_int;
+use std::fs;
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
@@ -44,7 +46,7 @@ pub(crate) fn refuse(calls: &[libc::c_long], error: c_int, from: From) {
 
 /// Lets the process have so much more address space, or any amount.
 pub(crate) fn limit_address_space(more: Option<u64>) {
-    let pages = std::fs::read_to_string("/proc/self/statm").unwrap();
+    let pages = fs::read_to_string("/proc/self/statm").unwrap();
     let pages: u64 = pages.split(' ').next().unwrap().parse().unwrap();
     let rlim_cur = more.map_or(libc::RLIM_INFINITY, |more| pages * 4096 + more);
     let limit = libc::rlimit { rlim_cur, rlim_max: libc::RLIM_INFINITY };
@@ -52,7 +54,14 @@ pub(crate) fn limit_address_space(more: Option<u64>) {
     assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &raw const limit) }, 0);
 }
 
-/// Runs an ignored test of the same file in its own process, with these variables, for at most a minute.
+/// Whether the thread with this folder in `/proc` sleeps.
+pub(crate) fn is_asleep(thread: &Path) -> bool {
+    // The second field, the name, may hold anything, but ends with the last bracket.
+    let stat = fs::read_to_string(thread.join("stat")).unwrap();
+    stat.rsplit_once(')').is_some_and(|(_, fields)| fields.starts_with(" S"))
+}
+
+/// Runs an ignored test of the same file in its own process, with these variables, for at most ten minutes.
 pub(crate) fn child(test: &str, variables: &[(&str, &str)]) -> Output {
     let mut command = Command::new(env::current_exe().unwrap());
     command.args(["--exact", test, "--ignored", "--nocapture", "--test-threads=1"]);
@@ -64,7 +73,7 @@ pub(crate) fn child(test: &str, variables: &[(&str, &str)]) -> Output {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    for _ in 0..6000 {
+    for _ in 0..60_000 {
         if child.try_wait().unwrap().is_some() {
             return child.wait_with_output().unwrap();
         }
@@ -91,7 +100,7 @@ pub(crate) fn aborts(test: &str, why: &str) {
     assert!(is_abort && said(&output).contains(why), "{test}: {:?} {}", output.status, said(&output));
 }
 
-/// Runs `f` in the child of a `fork()`. The child must end within a minute, without a panic.
+/// Runs `f` in the child of a `fork()`. The child must end within ten minutes, without a panic.
 pub(crate) fn in_a_fork(f: impl FnOnce()) {
     // SAFETY: glibc lets the child of a multithreaded program do what the test does.
     let child = unsafe { libc::fork() };
@@ -102,7 +111,7 @@ pub(crate) fn in_a_fork(f: impl FnOnce()) {
         unsafe { libc::_exit(i32::from(outcome.is_err())) };
     }
     let mut status = 0;
-    for _ in 0..6000 {
+    for _ in 0..60_000 {
         // SAFETY: `status` is a local of this frame.
         match unsafe { libc::waitpid(child, &raw mut status, libc::WNOHANG) } {
             0 => sleep(Duration::from_millis(10)),
