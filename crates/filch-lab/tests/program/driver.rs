@@ -13,6 +13,20 @@ use serde_json::Value;
 
 use crate::common;
 
+/// The packages of the programs that the tests start.
+const PACKAGES: [&str; 5] = ["filch-runner", "filch-checker", "filch-probe", "filch-simulator", "filch-peers"];
+
+/// cargo builds a package's programs for its integration tests, and only then. What is missing would be built in the
+/// middle of these tests, which may take very long.
+#[test]
+fn the_tests_of_the_workspace_build_all_programs() {
+    let workspace = Workspace(common::metadata());
+    for package in PACKAGES {
+        let mut targets = list(&workspace.package(package)["targets"]).iter();
+        assert!(targets.any(|target| target["kind"][0] == "test"), "{package} has no integration test");
+    }
+}
+
 /// Returns the driver. The tests of the whole workspace build the programs that it starts. It would rebuild them by itself, with other
 /// features of shared crates. So if all programs are up to date, it gets a cargo that does not exist.
 pub(crate) fn driver() -> Command {
@@ -46,7 +60,7 @@ impl Workspace {
     /// Returns the programs that the tests start, with their packages.
     fn programs(&self) -> BTreeSet<(&'static str, String)> {
         let mut programs = BTreeSet::new();
-        for package in ["filch-runner", "filch-checker", "filch-probe", "filch-simulator", "filch-peers"] {
+        for package in PACKAGES {
             let default = list(&self.package(package)["features"]["default"]);
             for target in list(&self.package(package)["targets"]) {
                 // Other programs need a system library.

@@ -35,11 +35,14 @@ const READY: &str = r#"echo '{"tell":"ready"}'"#;
 
 const RIGHT: &str = r#"echo '{"tell":"ran","seconds":0.000001,"answer":"55"}'"#;
 
+/// The seconds for a run, far more than it takes on a busy machine.
+const PATIENCE: &str = "300";
+
 /// Compares `fib` on the pool `split` and this runner; returns the output and the lines.
-fn compared(name: &str, path: &str) -> (Output, Vec<Value>) {
+fn compared(name: &str, path: &str, seconds: &str) -> (Output, Vec<Value>) {
     let file = format!("runner-{name}.jsonl");
     let common = ["compare", "fib:n=10", "--pools", "split", "--peers=", "--workers", "1", "--repeat", "2"];
-    let rest = ["--no-report", "--timeout", "2", "--json", &file, "--runner", path];
+    let rest = ["--no-report", "--timeout", seconds, "--json", &file, "--runner", path];
     let output = filch(&[&common[..], &rest].concat());
     let text = fs::read_to_string(folder().join(file)).expect("the lines can be read");
     (output, lines(&text))
@@ -51,7 +54,7 @@ fn runs_of<'l>(lines: &'l [Value], scheduler: &str) -> Vec<&'l Value> {
 
 #[test]
 fn a_users_runner_is_compared() {
-    let (output, lines) = compared("guest", &runner("guest", 1, READY, RIGHT));
+    let (output, lines) = compared("guest", &runner("guest", 1, READY, RIGHT), PATIENCE);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(stdout(&output).contains("guest"), "{}", stdout(&output));
     let runs = runs_of(&lines, "guest");
@@ -79,7 +82,7 @@ fn a_runner_in_c_is_compared() {
     if !compiler.is_ok_and(|status| status.success()) {
         return println!("not tested: no C compiler");
     }
-    let (_, lines) = compared("c", &program.display().to_string());
+    let (_, lines) = compared("c", &program.display().to_string(), PATIENCE);
     let strangers = |line: &&Value| !["filch", "serial"].contains(&line["scheduler"].as_str().unwrap_or_default());
     let runs: Vec<&Value> = lines.iter().filter(strangers).collect();
     assert!(runs.len() >= 2 && runs.iter().all(|run| run["correct"] == true && run["answer"] == "55"), "{lines:?}");
@@ -97,7 +100,7 @@ fn a_broken_runner_is_omitted() {
         ("rubbish", hello, "Hello, world"),
         ("crash", runner("crash", 1, crash, RIGHT), "out of luck"),
         ("killed", runner("killed", 1, READY, "kill -9 $$"), "signal: 9"),
-        ("hang", runner("hang", 1, "sleep 20", RIGHT), "did not end in time"),
+        ("hang", runner("hang", 1, "exec sleep 100", RIGHT), "did not end in time"),
         ("early", runner("early", 1, RIGHT, RIGHT), "unexpected reply"),
         ("liar", runner("liar", 1, READY, bad), "the answer is 56, but it should be 55"),
         (
@@ -105,13 +108,18 @@ fn a_broken_runner_is_omitted() {
             runner("nonsense", 1, READY, r#"echo '{"tell":"ran","seconds":-1,"answer":"55"}'"#),
             "reports -1 s",
         ),
-        ("boastful", runner("boastful", 1, READY, r#"echo '{"tell":"ran","seconds":9,"answer":"55"}'"#), "reports 9 s"),
+        (
+            "boastful",
+            runner("boastful", 1, READY, r#"echo '{"tell":"ran","seconds":90000,"answer":"55"}'"#),
+            "reports 90000 s",
+        ),
         ("lingering", runner("lingering", 1, READY, &lingers), "it did not end"),
         ("silent", runner("silent", 1, READY, r#"echo '{"tell":"ran","seconds":0}'"#), "missing field"),
         ("unwilling", runner("unwilling", 1, no, RIGHT), "not on a Monday"),
         ("other", runner("other", 2, READY, RIGHT), "uses version 2 of the protocol"),
     ] {
-        let (output, lines) = compared(name, &path);
+        // The limit is also for filch's own runner.
+        let (output, lines) = compared(name, &path, if name == "hang" { "10" } else { PATIENCE });
         let told = stderr(&output) + &stdout(&output);
         assert!(told.contains(words), "{name}: `{words}` in {told}");
         assert!(!told.contains("panicked"), "{name}: {told}");
