@@ -13,7 +13,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use filch_memory::Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst};
 
@@ -198,10 +198,14 @@ struct Run<'a> {
     on: On,
     make: &'a Make,
     sites: Vec<CallSite>,
-    cost: Duration,
+    /// In executions on TSO. Counted, so that it does not depend on the clock which of two runs tells first.
+    cost: u64,
 }
 
 impl Run<'_> {
+    /// What an execution on C11 costs, about.
+    const OF_C11: u64 = 10;
+
     fn passes(&self, site: &CallSite) -> bool {
         self.sites.contains(site)
     }
@@ -331,15 +335,14 @@ fn survey<'a>(scenarios: &'a [Scenario], effort: &Effort, report: &mut Report) -
     for scenario in scenarios {
         let makes = [(On::Tso, Some(&scenario.tso)), (On::C11, scenario.c11.as_ref().ok())];
         for (on, make) in makes.into_iter().filter_map(|(on, make)| Some((on, make?))) {
-            let start = Instant::now();
-            let (told, mut sites) = match on {
+            let (told, executions, mut sites) = match on {
                 On::Tso => {
                     let (explored, sites) = tso::survey(&|| make(effort.setting), &effort.tso);
-                    (told_by_tso(explored.verdict), sites)
+                    (told_by_tso(explored.verdict), explored.executions, sites)
                 }
                 On::C11 => {
                     let (explored, sites) = c11::survey(make, effort.setting, &effort.c11);
-                    (told_by_c11(explored.verdict), sites)
+                    (told_by_c11(explored.verdict), explored.executions, sites)
                 }
             };
             match told {
@@ -351,7 +354,8 @@ fn survey<'a>(scenarios: &'a [Scenario], effort: &Effort, report: &mut Report) -
                 }
             }
             sites.retain(is_in_question);
-            runs.push(Run { scenario, on, make, sites, cost: start.elapsed() });
+            let cost = executions * if on == On::Tso { 1 } else { Run::OF_C11 };
+            runs.push(Run { scenario, on, make, sites, cost });
         }
     }
     runs
