@@ -22,7 +22,7 @@ fn watchdog(what: String) -> Sender<()> {
         return alive;
     }
     thread::spawn(move || {
-        if patience.recv_timeout(Duration::from_secs(300)) == Err(RecvTimeoutError::Timeout) {
+        if patience.recv_timeout(Duration::from_secs(1200)) == Err(RecvTimeoutError::Timeout) {
             eprintln!("{what} hangs");
             std::process::abort();
         }

@@ -193,7 +193,8 @@ fn short_lives_of_all_kinds() {
     struct Lives;
     impl EveryPool for Lives {
         fn with<P: Pool>(&self) {
-            for round in 0..60 {
+            // Each kind of life with each number of workers.
+            for round in 0..30 {
                 let pool = Builder::<P>::new().workers(2 + round % 5).build().unwrap();
                 let counted = Arc::new(());
                 let spawn = |n: usize| {

@@ -395,6 +395,8 @@ fn random_bursts<Q: Queue>(capacity: usize, burst: u64, seed: u64, tasks: usize)
     let ledger = Ledger::new(tasks);
     let gang = Gang::start::<Q>(thieves, &ledger);
     let mut choices = Rng::with_seed(seed);
+    // Some hundred times in all, since beside other programs each of them may last a time slice.
+    let one_in = (2 * tasks as u64 / (burst - 1) / 400).max(64);
     let mut next = 0;
     while next < tasks {
         for _ in 0..choices.u64(..burst) {
@@ -412,7 +414,7 @@ fn random_bursts<Q: Queue>(capacity: usize, burst: u64, seed: u64, tasks: usize)
             let Some(task) = owner.pop() else { break };
             ledger.take(number(task));
         }
-        if choices.u64(..64) == 0 {
+        if choices.u64(..one_in) == 0 {
             thread::yield_now();
         }
     }
