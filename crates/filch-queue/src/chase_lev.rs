@@ -160,6 +160,12 @@ unsafe impl<M: Memory> Queue<M> for ChaseLev {
 }
 
 impl<M: Memory, B: Buffer<M>> Owner<M, B> {
+    /// Returns the position of the next task pushed: one above the newest task's. Positions never change.
+    #[inline]
+    pub fn next_position(&self) -> usize {
+        self.bottom as usize
+    }
+
     #[inline]
     fn ring(&self) -> &Ring<M> {
         // SAFETY: valid as long as `shared`, and never borrowed mutably.
@@ -259,6 +265,35 @@ impl<M: Memory, B: Buffer<M>> Thief<M, B> {
             Ok(_) => Steal::Task(task.expect("a slot in [top, bottom) holds a task")),
             Err(_) => Steal::Retry,
         }
+    }
+}
+
+impl<M: Memory, B: Buffer<M>> Thief<M, B> {
+    /// Returns the position of the oldest task, and the task, without taking it. A snapshot: another thread may have taken
+    /// it already.
+    ///
+    /// ```
+    /// use core::num::NonZeroUsize;
+    /// use filch_queue::{ChaseLev, Owner, Queue, Task};
+    ///
+    /// let task = |n| Task::from_id(NonZeroUsize::new(n).unwrap());
+    /// let (mut owner, thieves) = <ChaseLev as Queue>::make(4, 1, &());
+    /// assert_eq!(thieves[0].oldest_hint(), None);
+    /// let position = owner.next_position();
+    /// owner.push(task(1)).unwrap();
+    /// owner.push(task(2)).unwrap();
+    /// assert_eq!(thieves[0].oldest_hint(), Some((position, task(1))));
+    /// assert_eq!(owner.next_position(), position + 2);
+    /// ```
+    #[inline]
+    pub fn oldest_hint(&self) -> Option<(usize, Task)> {
+        // Relaxed, as in `has_work_hint`.
+        let top = self.shared.top.load(Ordering::Relaxed);
+        // E1: pairs with the stores in `push`, `pop` and `pop_last`: the slot has been written.
+        if top >= self.shared.bottom.load(Ordering::Acquire) {
+            return None;
+        }
+        self.shared.buffer.current().read(top as usize).map(|task| (top as usize, task))
     }
 }
 

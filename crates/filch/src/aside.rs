@@ -5,7 +5,10 @@
 use std::cell::{Cell, UnsafeCell};
 use std::ptr::NonNull;
 
+use filch_memory::Native;
+
 use crate::own::Own;
+use crate::protocol::state::JobState;
 use crate::slot::{Job, Slot};
 
 /// The slots of one worker's forks that are not on its task stack.
@@ -36,6 +39,12 @@ impl Aside {
 }
 
 impl Own<'_, Aside> {
+    /// The number of forks here.
+    pub(crate) fn len(self) -> usize {
+        // SAFETY: only this thread uses the list, and `len` calls nothing else.
+        unsafe { &*self.seen().kept.get() }.len()
+    }
+
     /// Keeps the fork in `scratch`, in a slot that stays where it is until the fork is [taken back](Self::recycle).
     /// `push` returns whether it has shown the fork to thieves.
     pub(crate) fn keep(self, scratch: &Slot, push: impl FnOnce(NonNull<Job>) -> bool) {
@@ -47,6 +56,14 @@ impl Own<'_, Aside> {
         let pushed = push(slot.cast());
         // SAFETY: only this thread uses the list, and `push` calls nothing else.
         unsafe { &mut *self.kept.get() }.push((slot, pushed));
+    }
+
+    /// Returns the state of the newest kept fork.
+    pub(crate) fn newest_state(self) -> *const JobState<Native> {
+        // SAFETY: only this thread uses the list, and `last` calls nothing else.
+        let (slot, _) = unsafe { &*self.seen().kept.get() }.last().expect("forks and joins are nested");
+        // SAFETY: a kept slot is alive.
+        unsafe { &raw const (*slot.as_ptr()).job.state }
     }
 
     /// Takes the newest kept fork, and whether thieves may have seen it.

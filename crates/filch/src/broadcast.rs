@@ -40,11 +40,11 @@ impl Common {
         let latch = Latch::new(self.workers(), Waiter::here());
         // The jobs borrow from this frame.
         let jobs = AbortOnUnwind("a thread panicked while others ran its broadcast");
-        for (index, outcome) in outcomes.iter().enumerate() {
+        let job = |(index, outcome): (usize, &Mutex<_>)| {
             let over = IsSend((&raw const latch).cast_mut());
             let captured = MayDangle::new((outcome, op));
             // SAFETY: what the job borrows lives until its last act, which ends the latch; and it does not unwind.
-            let job = unsafe {
+            unsafe {
                 Spawned::new(move || {
                     let over = over;
                     let (outcome, op) = captured.into_inner();
@@ -52,9 +52,10 @@ impl Common {
                     *outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(result);
                     Latch::end(over.0);
                 })
-            };
-            self.post(index, job);
-        }
+            }
+        };
+        let posts: Vec<_> = outcomes.iter().enumerate().map(job).collect();
+        self.post_to_each(posts);
         let nothing = is_confined.then(SegQueue::new);
         latch::wait(&latch, nothing.as_ref(), false);
         std::mem::forget(jobs);

@@ -62,6 +62,7 @@ impl<P: Plumbing> Core<P> {
             let (home, core) = (std::ptr::from_ref(&worker.home).cast(), std::ptr::from_ref(&**worker).cast());
             worker.front.attach(home, core);
             worker.detached.attach(home, core);
+            worker.home.attach(P::front(worker), worker.pool.bottom());
             worker.peers.set(NonNull::from(&*workers));
         }
         if let Some(guests) = &workers[0].home.common.guests {

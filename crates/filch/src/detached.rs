@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use filch_memory::{Atomic, Memory, Native, Ordering};
 
+use crate::here::{Here, Known};
 use crate::home::{Home, current_home};
 use crate::own::Own;
 use crate::registry::Common;
@@ -67,7 +68,8 @@ impl Common {
     /// As [`Common::assert_here`].
     pub(crate) fn hand_in_detached(&self, task: impl FnOnce() + Send + 'static) {
         match self.here() {
-            Some(home) => home.spawn_detached(task),
+            // SAFETY: it is used at once, to spawn.
+            Some(_) => unsafe { Here::current() }.spawn_detached(task),
             None => {
                 self.begins_outside();
                 self.inject_counted(detached(task));
@@ -121,13 +123,18 @@ impl Common {
     }
 }
 
-impl Own<'_, Home> {
+impl<P: Known> Here<'_, P> {
     /// Spawns a task that nobody joins.
-    pub(crate) fn spawn_detached(self, task: impl FnOnce() + Send + 'static) {
-        self.begins();
+    ///
+    /// # Panics
+    /// Outside all pools.
+    pub(crate) fn spawn_detached(&self, task: impl FnOnce() + Send + 'static) {
+        self.spawner().begins();
         self.spawn(detached(task));
     }
+}
 
+impl Own<'_, Home> {
     /// Counts the beginning of a job or call.
     pub(crate) fn begins(self) {
         self.common.tallies[self.index].begins();

@@ -100,6 +100,10 @@ impl Common {
     /// Takes the seat of a sleeping worker, if the pool admits guests and the current thread, not a worker, can be one.
     fn take_seat(&self) -> Option<GuestSeat> {
         let guests = self.guests.as_ref()?;
+        // What was handed in earlier comes first: this call may have to wait for it.
+        if !self.injected.is_empty() {
+            return None;
+        }
         // Without sleepers, a look at the stack is not worthwhile.
         if !self.dormitory.sleepers().any() || !thread_stack::has_room(ROOM) {
             return None;

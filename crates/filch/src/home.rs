@@ -9,21 +9,24 @@ use std::time::Instant;
 
 use fastrand::Rng;
 use filch_memory::{Atomic, Memory, Native, Ordering};
-use filch_queue::{Owner, clock};
+use filch_queue::clock;
 
 use crate::aside::Aside;
 use crate::fork;
 use crate::front::{Front, current};
 use crate::here::{Here, Known};
+use crate::order::Lowered;
 use crate::own::Own;
 use crate::pace::Outer;
 use crate::policy::{Idle, Wait};
 use crate::protocol::grain::Time;
+use crate::protocol::order::Marks;
 use crate::protocol::sharer::{Sharer, Wakes};
 use crate::protocol::sleep::{Dormitory, Sleepers};
 use crate::protocol::ticks::Tick;
 use crate::protocol::waiting::Sleeper;
-use crate::registry::{Common, Spawning};
+use crate::registry::{Common, Lane, Spawning};
+use crate::slot::Slot;
 use crate::spawn::Spawned;
 use crate::stats::Counters;
 use crate::thread_stack::LowerHalf;
@@ -38,11 +41,17 @@ pub(crate) struct Home {
     pub(crate) counters: Counters,
     /// The nesting depth of unrelated jobs that the worker runs while it waits for a scope or another pool.
     detours: <Native as Memory>::AtomicUsize,
+    /// The front of its task stack, or its only one, and the address of the stack's bottom. Set once, before it starts.
+    stack: Cell<(*const Front, usize)>,
     /// Jobs that may outlive their spawner.
-    spawned: UnsafeCell<Spawning>,
+    pub(crate) spawned: UnsafeCell<Spawning>,
     /// The position of the next spawned job: one past the newest that the worker has not taken back, regardless of
     /// thefts.
-    spawns: Cell<usize>,
+    pub(crate) spawns: Cell<usize>,
+    /// The heights at which it has spawned.
+    pub(crate) marks: UnsafeCell<Marks>,
+    /// What of that has changed.
+    pub(crate) lowered: Lowered,
     /// Its forks that are not on the task stack.
     aside: Aside,
     random: Cell<Rng>,
@@ -50,8 +59,10 @@ pub(crate) struct Home {
     last_victim: Cell<usize>,
     /// Since when it has got nothing from those whom it asks, or when it [interrupted](crate::Interrupts::by_thieves) one of them last.
     has_waited_since: Cell<Option<Instant>>,
-    /// The number of its looks for work of any kind.
-    looks: Cell<u32>,
+    /// How many times it has found something since it last looked for what may be [passed over](Home::next_turn).
+    finds: Cell<u32>,
+    /// The lane that comes first then.
+    turn: Cell<Lane>,
     /// How many failed leaps have proved right before it looks further, if it [adapts](crate::Leaps::Adaptive).
     pub(crate) leaps: Cell<u32>,
     /// For a transitive leapfrogger's searches.
@@ -79,13 +90,17 @@ impl Home {
                 common: Arc::clone(common),
                 counters: Counters::new(),
                 detours: Atomic::new(0),
+                stack: Cell::new((std::ptr::null(), 0)),
                 spawned: UnsafeCell::new(spawned),
                 spawns: Cell::new(0),
+                marks: UnsafeCell::default(),
+                lowered: Lowered::default(),
                 aside: Aside::default(),
                 random: Cell::new(Rng::with_seed(index as u64)),
                 last_victim: Cell::new(index),
                 has_waited_since: Cell::new(None),
-                looks: Cell::new(0),
+                finds: Cell::new(0),
+                turn: Cell::new(Lane::Now),
                 leaps: Cell::new(1),
                 owed: Cell::default(),
                 is_interrupted: Cell::new(false),
@@ -95,6 +110,11 @@ impl Home {
                 reluctant: Cell::new(0),
             })
             .collect()
+    }
+
+    /// Sets the front of the worker's task stack, or its only front, and the stack's bottom.
+    pub(crate) fn attach(&self, front: &Front, bottom: *mut Slot) {
+        self.stack.set((front, bottom.addr()));
     }
 
     /// Whether the worker's tasks may descend from something other than its stolen task. Precondition for a correct
@@ -143,9 +163,21 @@ impl Home {
         self.common.habits.victims.order(workers, self.index, last, self.random_below(workers)).find_map(look)
     }
 
-    /// Counts a look for work of any kind; returns how many came before.
-    pub(crate) fn next_look(&self) -> u32 {
-        self.looks.replace(self.looks.get().wrapping_add(1))
+    /// Counts something that the worker has found to run.
+    pub(crate) fn has_found(&self) {
+        self.finds.set(self.finds.get().wrapping_add(1));
+    }
+
+    /// Returns which lane of injected jobs comes first, each in turn, if the worker has found so much that it now looks
+    /// first for what it may have passed over.
+    pub(crate) fn next_turn(&self) -> Option<Lane> {
+        const FINDS: u32 = 32;
+        if self.finds.get() < FINDS {
+            return None;
+        }
+        self.finds.set(0);
+        let next = self.turn.get().other();
+        Some(self.turn.replace(next))
     }
 
     /// Records a steal from `victim`.
@@ -288,52 +320,15 @@ impl<'w> Own<'w, Home> {
         unsafe { self.part(|home| &home.aside) }
     }
 
-    /// Gives `f` the owner's end of the queue of spawned jobs, which nothing that `f` calls uses.
-    fn with_spawned<R>(self, f: impl FnOnce(&mut Spawning) -> R) -> R {
-        // SAFETY: only this thread uses the owner's end; `f` is one operation of the queue, which does not reenter this
-        // function.
-        f(unsafe { &mut *self.spawned.get() })
+    /// The front of the worker's task stack, or its only one.
+    pub(crate) fn stack_front(self) -> &'w Front {
+        // SAFETY: `Core::assemble` set it to a front of this worker, which lives as long as this home.
+        unsafe { &*self.seen().stack.get().0 }
     }
 
-    /// Pushes a job that may outlive its spawner, and wakes a sleeper for it.
-    pub(crate) fn spawn(self, job: Spawned) {
-        let pushed = self.with_spawned(|spawned| spawned.push(job.into_task()));
-        if let Err(full) = pushed {
-            // SAFETY: the word just came from `into_task`.
-            self.common.injected.push(unsafe { Spawned::from_task(full.0) });
-        } else {
-            self.spawns.set(self.spawns.get() + 1);
-        }
-        let dormitory = &self.common.dormitory;
-        if dormitory.sleepers().sleepers_after() && dormitory.wake_for_any(self.index + 1) {
-            self.has_woken();
-        }
-    }
-
-    /// Returns a mark: jobs that the worker spawns later lie above it, unless it takes back jobs from below.
-    pub(crate) fn spawns(self) -> usize {
-        self.seen().spawns.get()
-    }
-
-    /// Takes the worker's own newest spawned job.
-    pub(crate) fn pop_spawned(self) -> Option<Spawned> {
-        let task = self.with_spawned(Owner::pop)?;
-        self.spawns.set(self.spawns.get() - 1);
-        // SAFETY: only `spawn` pushes, and the queue gives out each word once.
-        Some(unsafe { Spawned::from_task(task) })
-    }
-
-    /// Takes the worker's own newest spawned job, if it lies above `mark`. Lowers the mark if jobs below it were taken
-    /// back.
-    pub(crate) fn pop_spawned_since(self, mark: &Cell<usize>) -> Option<Spawned> {
-        let spawns = self.spawns.get();
-        mark.set(mark.get().min(spawns));
-        if spawns > mark.get() { self.pop_spawned() } else { None }
-    }
-
-    /// Whether the worker has spawned jobs that nobody has taken. A snapshot.
-    pub(crate) fn has_own_spawned(self) -> bool {
-        self.with_spawned(|spawned| spawned.len_hint() > 0)
+    /// The address of the stack's bottom.
+    pub(crate) fn bottom(self) -> usize {
+        self.stack.get().1
     }
 
     /// Whether a poll answers thieves: always, or once per tick.
@@ -353,7 +348,7 @@ impl<'w> Own<'w, Home> {
 impl Front {
     /// Returns the type-erased part of this front's worker; `None` outside.
     #[inline]
-    fn home(&self) -> Option<&Home> {
+    pub(crate) fn home(&self) -> Option<&Home> {
         // SAFETY: the pointer is null, or `Core::assemble` set it to the home of a worker, which lives as long as its
         // fronts.
         unsafe { self.erased_home().cast::<Home>().as_ref() }
@@ -422,7 +417,8 @@ impl Common {
     #[inline(never)]
     pub(crate) fn hand_in(&self, job: Spawned) {
         match self.here() {
-            Some(home) => home.spawn(job),
+            // SAFETY: it is used at once, to spawn.
+            Some(_) => unsafe { Here::current() }.spawn(job),
             None => _ = self.inject(job),
         }
     }

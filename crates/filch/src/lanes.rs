@@ -1,8 +1,8 @@
 //! Two lanes for jobs: now, and whenever.
 //!
-//! Jobs of the second lane are in a queue of their own, which workers look at last; but each worker looks there first at
-//! every 64th look for work, so that other jobs cannot keep the lane waiting for ever. In the same way, at another of
-//! these looks, it serves jobs from outside before those that workers spawn.
+//! Jobs of the second lane are in a queue of their own, which workers look at last; but each worker looks there first after
+//! every 64 jobs, so that other jobs cannot keep the lane waiting for ever. In the same way, after each other 32 jobs, it
+//! serves jobs from outside before those that workers spawn.
 //!
 //! Invariant: if workers end their jobs, each job of either lane begins.
 
@@ -16,7 +16,7 @@ use crate::worker::{Worker, in_handle_style};
 
 impl<P: Pool> ThreadPool<P> {
     /// As [`ThreadPool::spawn`], for a job that can wait: a worker runs it when it finds nothing else to do. Such jobs
-    /// run first in, first out. However much else there is, a worker takes one at every 64th look for work.
+    /// run first in, first out. However much else there is, a worker takes one after every 64 jobs.
     ///
     /// A running job is not interrupted: a long one should [spawn](crate::spawn_whenever) its parts, or
     /// [yield](crate::yield_now).

@@ -230,6 +230,7 @@ mod limits;
 mod loops;
 mod monitor;
 mod near;
+mod order;
 mod own;
 mod pace;
 mod patience;

@@ -4,7 +4,7 @@
 //! the job.
 
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crossbeam_queue::SegQueue;
 use filch_memory::{Atomic, Memory, Native, Ordering};
@@ -16,10 +16,12 @@ use crate::detached::{PanicHandler, Tally};
 use crate::guest::Guests;
 use crate::late::Late;
 use crate::near::Near;
+use crate::order::{height_of, job_of};
 use crate::patience::nap;
 use crate::policy::{Habits, Leaps, Wait};
 use crate::process;
 use crate::processors::Deal;
+use crate::protocol::order::Height;
 use crate::protocol::sleep::Dormitory;
 use crate::protocol::ticks::Ticks;
 use crate::spares::Spares;
@@ -30,6 +32,23 @@ use crate::unwind::abort_on_panic;
 /// The two sides of a queue of spawned jobs.
 pub(crate) type Spawning = <ChaseLev as Queue<Native>>::Owner;
 type Spawner = <ChaseLev as Queue<Native>>::Thief;
+
+/// A lane of injected jobs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lane {
+    Now,
+    /// For workers that have nothing else to do.
+    Whenever,
+}
+
+impl Lane {
+    pub(crate) fn other(self) -> Self {
+        match self {
+            Self::Now => Self::Whenever,
+            Self::Whenever => Self::Now,
+        }
+    }
+}
 
 /// No process.
 const ENDED: u32 = 0;
@@ -51,6 +70,8 @@ pub(crate) struct Common {
     spawned: Arc<[Spawner]>,
     /// Jobs posted to one worker, by worker.
     mail: Box<[Padded<SegQueue<Spawned>>]>,
+    /// Held by whoever posts jobs to all workers.
+    posting: Mutex<()>,
     /// Whether the pool is being dropped, so that workers leave when nothing is left to do.
     pub(crate) closing: <Native as Memory>::AtomicBool,
     /// Whether a worker has run its last job, and leaves.
@@ -113,6 +134,7 @@ impl Common {
             dormitory: Dormitory::new(workers),
             injected: SegQueue::new(),
             whenever: SegQueue::new(),
+            posting: Mutex::new(()),
             mail: (0..workers).map(|_| Padded(SegQueue::new())).collect(),
             closing: Atomic::new(false),
             leaving: Atomic::new(false),
@@ -285,6 +307,22 @@ impl Common {
     pub(crate) fn post(&self, worker: usize, job: Spawned) {
         self.assert_here();
         self.mail[worker].push(job);
+        self.has_posted(worker);
+    }
+
+    /// [Posts](Common::post) a job to each worker, by number. All workers get several such posts in one order.
+    ///
+    /// # Panics
+    /// As [`Common::assert_here`].
+    pub(crate) fn post_to_each(&self, jobs: impl IntoIterator<Item = Spawned>) {
+        self.assert_here();
+        let posting = self.posting.lock().unwrap_or_else(PoisonError::into_inner);
+        self.mail.iter().zip(jobs).for_each(|(mail, job)| mail.push(job));
+        drop(posting);
+        (0..self.workers()).for_each(|worker| self.has_posted(worker));
+    }
+
+    fn has_posted(&self, worker: usize) {
         self.dormitory.notify(worker);
         self.needs(worker);
         self.notify_spares();
@@ -325,9 +363,13 @@ impl Common {
         self.leaving.load(Ordering::Relaxed) && self.again.get().is_none()
     }
 
-    /// Takes an injected job.
-    pub(crate) fn next_injected(&self) -> Option<Spawned> {
-        self.injected.pop().or_else(|| self.whenever.pop())
+    /// Takes an injected job, from this lane if it has one.
+    pub(crate) fn next_injected(&self, first: Lane) -> Option<Spawned> {
+        let lane = |lane| match lane {
+            Lane::Now => self.injected.pop(),
+            Lane::Whenever => self.whenever.pop(),
+        };
+        lane(first).or_else(|| lane(first.other()))
     }
 
     /// Whether there is such a job. A snapshot, accurate enough for a last look before sleep.
@@ -350,11 +392,17 @@ impl Common {
         loop {
             match <ChaseLev as Queue<Native>>::steal_alike(&self.spawned[victim]) {
                 // SAFETY: only spawned jobs are pushed there, and the queue gives out each word once.
-                Steal::Task(task) => return Some(unsafe { Spawned::from_task(task) }),
+                Steal::Task(task) => return Some(unsafe { job_of(task) }),
                 Steal::Retry => {}
                 Steal::Empty | Steal::Aborted | Steal::Pending => return None,
             }
         }
+    }
+
+    /// Returns the position of the oldest job that `victim` has spawned and nobody has taken, and its height when it was
+    /// spawned. A snapshot.
+    pub(crate) fn oldest_spawned(&self, victim: usize) -> Option<(usize, Height)> {
+        self.spawned[victim].oldest_hint().map(|(position, word)| (position, height_of(word)))
     }
 
     /// Whether `victim` has spawned jobs to take. A snapshot, accurate enough for a last look before sleep.

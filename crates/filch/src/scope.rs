@@ -347,7 +347,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
     {
         // SAFETY: it is used at once, by a job of the handle's pool, which is of type `P`.
         let task = || in_handle_style(unsafe { Here::current().known::<P>() }, task);
-        self.seen().home().spawn_detached(task);
+        self.seen().spawn_detached(task);
     }
 }
 
@@ -366,7 +366,8 @@ where
     F: FnOnce() + Send + 'static,
 {
     match current_home() {
-        Some(home) => home.spawn_detached(task),
+        // SAFETY: it is used at once, to spawn.
+        Some(_) => unsafe { Here::current() }.spawn_detached(task),
         None => ThreadPool::global().spawn(task),
     }
 }

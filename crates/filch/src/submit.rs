@@ -288,7 +288,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
     {
         // SAFETY: it is used at once, by a job of the handle's pool, which is of type `P`.
         let (task, submitted) = Submitted::of(|| in_handle_style(unsafe { Here::current().known::<P>() }, f));
-        self.seen().home().spawn_detached(task);
+        self.seen().spawn_detached(task);
         submitted
     }
 }
@@ -305,8 +305,11 @@ where
     F: FnOnce() -> R + Send + 'static,
     R: Send + 'static,
 {
-    let Some(home) = current_home() else { return ThreadPool::global().submit(f) };
+    if current_home().is_none() {
+        return ThreadPool::global().submit(f);
+    }
     let (task, submitted) = Submitted::of(f);
-    home.spawn_detached(task);
+    // SAFETY: it is used at once, to spawn.
+    unsafe { Here::current() }.spawn_detached(task);
     submitted
 }

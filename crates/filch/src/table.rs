@@ -7,6 +7,7 @@ use std::marker::PhantomData;
 use crate::front::{Meanwhile, Operations, Popped};
 use crate::here::Here;
 use crate::pool::Pool;
+use crate::protocol::order::Height;
 use crate::protocol::state::Settled;
 use crate::wait;
 
@@ -62,6 +63,11 @@ fn push_aside<P: Pool>(here: &Here<'_, P>) {
 /// The task is the worker's newest fork.
 unsafe fn pop_aside<P: Pool>(here: Here<'_, P>, meanwhile: Meanwhile) -> Popped {
     let (aside, front) = (here.home().aside(), here.front());
+    let height = Height::aside(aside.len() - 1);
+    if here.home().may_have_newer(height) {
+        // SAFETY: the task stays in its slot; jobs that run before it have no head that they could write to.
+        unsafe { wait::run_newer(Here::<P>::new(front, here.head()), aside.newest_state(), height, meanwhile) };
+    }
     let (slot, pushed) = aside.newest();
     let job = slot.cast();
     // SAFETY: the job is this worker's newest fork; if it cannot be taken back, a thief has won it.

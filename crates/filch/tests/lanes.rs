@@ -27,7 +27,7 @@ fn jobs_that_can_wait_wait_but_not_for_ever() {
     let order = std::mem::take(&mut *order.lock().unwrap());
     let last_urgent = order.iter().rposition(|job| job.0).unwrap();
     let between = last_urgent + 1 - JOBS;
-    assert!((4..=6).contains(&between), "one in 64 looks: {between}");
+    assert!((4..=6).contains(&between), "one in 64 jobs: {between}");
     for is_urgent in [false, true] {
         assert!(order.iter().filter(|job| job.0 == is_urgent).map(|job| job.1).eq(0..JOBS), "in order");
     }

@@ -22,7 +22,7 @@ impl Target {
 
 /// The integration tests of filch.
 const PROGRAMS: &[&str] =
-    &["leaping", "waiting", "limits", "panics", "host", "pools", "jobs", "spreading", "progress", "faults"];
+    &["leaping", "waiting", "order", "limits", "panics", "host", "pools", "jobs", "spreading", "progress", "faults"];
 
 /// Those of threads that start, end and take seats.
 const STARTS: &[&str] = &["late_workers", "guests", "host", "limits", "global", "spreading", "pools", "blocking"];
@@ -48,6 +48,7 @@ pub const TARGETS: &[Target] = &[
     protocol("crates/filch/src/protocol/limits.rs", &["runtime", "wool"], &["protocols", "pools", "waiting"]),
     protocol("crates/filch/src/protocol/lineage.rs", &["jobs"], &["protocols", "jobs"]),
     protocol("crates/filch/src/protocol/log.rs", &["log"], &["protocols", "timeline"]),
+    protocol("crates/filch/src/protocol/order.rs", &[], &["order"]),
     protocol(
         "crates/filch/src/protocol/public.rs",
         &["wool"],

@@ -175,6 +175,15 @@ impl<M: Memory> SharedIndex<M> {
         if self.is_all_stolen() { 0 } else { usize::try_from(distance(tail, split)).unwrap_or(0) }
     }
 
+    /// Returns whether a task that is not stolen lies below `shared`, if it is shared, or below `private`. A snapshot.
+    #[inline]
+    pub fn has_unstolen_below(&self, shared: u32, private: u32) -> bool {
+        // Relaxed: a hint, as above.
+        let (tail, split) = unpack(self.word.load(Ordering::Relaxed));
+        let is_below = |end: u32| distance(tail, end) > 0;
+        !self.is_all_stolen() && (is_below(shared) && is_below(split) || is_below(private))
+    }
+
     /// Returns whether the owner may have unshared tasks below `head`. A snapshot.
     #[inline]
     pub fn has_private(&self, head: u32) -> bool {

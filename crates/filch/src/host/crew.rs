@@ -364,10 +364,9 @@ impl Crew {
     /// If the system refuses a worker its thread, before any job is made.
     pub unsafe fn post_to_each<F: FnOnce() + Send>(&self, mut job: impl FnMut(usize) -> F) {
         self.common.needs_all();
-        for worker in 0..self.workers() {
-            // SAFETY: as the caller promises.
-            unsafe { self.post(worker, job(worker)) };
-        }
+        // SAFETY: the jobs' borrows outlive them, by the caller's promise; and a job that unwinds ends the process.
+        let jobs: Vec<_> = (0..self.workers()).map(|worker| unsafe { Spawned::new(job(worker)) }).collect();
+        self.common.post_to_each(jobs);
     }
 }
 

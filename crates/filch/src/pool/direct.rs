@@ -23,6 +23,7 @@ use crate::home::Home;
 use crate::job::Body;
 use crate::own::Own;
 use crate::processors::Deal;
+use crate::protocol::order::Height;
 use crate::protocol::state::{JobState, MAX_DEPTH, Settled, Status};
 use crate::protocol::waiting::wake_next;
 use crate::slot::{Job, Slot};
@@ -88,6 +89,9 @@ pub(crate) unsafe trait Direct: Tuned + Sized + Send + Sync + 'static {
 
     /// Whether a thief might find something. A snapshot.
     fn has_shared(&self) -> bool;
+
+    /// Whether there is a task below this height that a thief can take, now or once it has asked. A snapshot.
+    fn has_older(&self, front: &Front, height: Height) -> bool;
 
     /// Whether a request to this worker may help. A snapshot.
     fn may_share(&self) -> bool;
@@ -181,6 +185,16 @@ unsafe impl<D: Direct> Plumbing for D {
     unsafe fn pop_from_stack(here: Here<'_, Self>, meanwhile: Meanwhile) -> Popped {
         let (pool, front, home) = (here.pool(), here.front(), here.home());
         let index = index_of(&here);
+        let height = Height::on_stack(index);
+        if home.may_have_newer(height) {
+            // Beyond the end, nobody looks at it.
+            let state = pool.stack().get(index).map_or(&raw const front.scratch.job.state, |job| &raw const job.state);
+            // SAFETY: the task stays where it is; jobs that run before it use the slots above.
+            unsafe {
+                let above = Here::<Self>::new(front, here.head().wrapping_add(1));
+                wait::run_newer(above, state, height, meanwhile);
+            }
+        }
         let is_aside = index >= pool.stack().capacity();
         let job = if is_aside {
             home.aside().recall_overflow(&front.scratch);
@@ -246,6 +260,10 @@ unsafe impl<D: Direct> Plumbing for D {
             StealIndex::AllStolen => {}
         }
         words(here).steal_from(here.home().index, victim.home.index, || {})
+    }
+
+    fn has_older(victim: &Core<Self>, height: Height) -> bool {
+        victim.pool.has_older(&victim.front, height)
     }
 
     fn ask(thief: &Core<Self>, victim: &Core<Self>) {

@@ -64,6 +64,7 @@ use crate::here::{Here, IdleHere, Known};
 use crate::job::Body;
 use crate::policy::Wait;
 use crate::processors::Deal;
+use crate::protocol::order::Height;
 use crate::protocol::state::{JobState, MAX_WORKERS};
 use crate::slot::{Job, Slot};
 
@@ -186,6 +187,11 @@ pub unsafe trait Plumbing: Known + Send + Sync {
     /// Returns one of the tasks that the worker has kept.
     fn pop_kept(_: &IdleHere<'_, '_, Self>) -> Option<NonNull<Job>> {
         None
+    }
+
+    /// Whether `victim` has a fork below this height that a thief can take, now or once it has asked. A snapshot.
+    fn has_older(_victim: &Core<Self>, _: Height) -> bool {
+        false
     }
 
     /// Asks `victim` to share work, if it may have some.

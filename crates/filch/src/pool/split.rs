@@ -31,6 +31,7 @@ use crate::front::Front;
 use crate::here::{Here, IdleHere};
 use crate::home::Home;
 use crate::own::Own;
+use crate::protocol::order::Height;
 use crate::protocol::seize::Turn;
 use crate::protocol::split;
 pub use crate::protocol::split::Sharing;
@@ -70,6 +71,12 @@ impl Split {
     /// Whether a thief may [share for the owner](crate::protocol::seize).
     fn may_seize(&self) -> bool {
         self.words.has_barriers && self.sharing == Sharing::ByGrain
+    }
+
+    /// Returns the height of the stack as other threads see it.
+    fn seen_height(&self, front: &Front) -> usize {
+        // There is no head before the worker starts and after it leaves, which may be at any time.
+        NonNull::new(front.seen_head()).map_or(0, |head| self.stack.index_of(head.as_ptr()))
     }
 
     /// Takes the turn, and gives `f` the owner's part and the view that it works on. Then wakes whom that has shared tasks for.
@@ -172,6 +179,13 @@ unsafe impl Direct for Split {
         self.shared.has_shared()
     }
 
+    fn has_older(&self, front: &Front, height: Height) -> bool {
+        let below = height.forks_on_stack();
+        // A thief that waits too long shares private tasks itself.
+        let private = if self.may_seize() { below.min(self.seen_height(front) as u32) } else { 0 };
+        self.shared.has_unstolen_below(below, private)
+    }
+
     fn may_share(&self) -> bool {
         !self.shared.is_all_stolen()
     }
@@ -181,8 +195,7 @@ unsafe impl Direct for Split {
     }
 
     fn share_for(&self, front: &Front, thief: &Home) -> Insisted {
-        // There is no head before the worker starts and after it leaves, which may be at any time.
-        let height = || NonNull::new(front.seen_head()).map_or(0, |head| self.stack.index_of(head.as_ptr()));
+        let height = || self.seen_height(front);
         // A stack has far fewer slots than an index can count.
         if !self.may_seize() || !self.shared.has_private(height() as u32) {
             return Insisted::Shared(0);

@@ -29,6 +29,7 @@ use crate::front::Front;
 use crate::here::{Here, IdleHere};
 use crate::home::Home;
 use crate::own::Own;
+use crate::protocol::order::Height;
 use crate::protocol::public;
 use crate::protocol::state::JobState;
 use crate::protocol::wool::{Params, Shared};
@@ -189,6 +190,10 @@ unsafe impl<const CHUNK: u32, const PRIVATISE_AFTER: u32> Direct for Wool<CHUNK,
 
     fn has_shared(&self) -> bool {
         self.shared.has_public(|index| self.state_at(index as usize))
+    }
+
+    fn has_older(&self, _: &Front, height: Height) -> bool {
+        self.shared.bot() < height.forks_on_stack() && self.has_shared()
     }
 
     fn may_share(&self) -> bool {

@@ -6,6 +6,8 @@
 //!
 //! **Fields.** `push`, `pop`: addresses of slots, or the marks below; written by the owner on its cold path and by
 //! thieves, which write only the two request marks. They share a cache line only with data that the owner alone reads.
+//! `floor`: the owner's alone. Below this address no pop is admitted, however private the jobs are: something that the
+//! owner has spawned is newer.
 //!
 //! **Invariants.**
 //! * I1: any mark that a thief writes sends the owner to its cold path, where the owner's private indices decide. So a
@@ -35,6 +37,7 @@ const POP_WANTED: usize = if usize::BITS < 64 { usize::MAX - 1 } else { 1 << 63 
 pub struct Limits<M: Memory> {
     push: M::AtomicUsize,
     pop: M::AtomicUsize,
+    floor: M::AtomicUsize,
 }
 
 impl Limits<filch_memory::Native> {
@@ -47,13 +50,14 @@ impl Limits<filch_memory::Native> {
     pub const CLOSED: Self = Self {
         push: std::sync::atomic::AtomicUsize::new(PUSH_NEVER),
         pop: std::sync::atomic::AtomicUsize::new(POP_NEVER),
+        floor: std::sync::atomic::AtomicUsize::new(0),
     };
 }
 
 impl<M: Memory> Limits<M> {
     /// Limits that admit nothing, for an empty stack, where every job counts as stolen.
     pub fn closed() -> Self {
-        Self { push: Atomic::new(PUSH_NEVER), pop: Atomic::new(POP_NEVER) }
+        Self { push: Atomic::new(PUSH_NEVER), pop: Atomic::new(POP_NEVER), floor: Atomic::new(0) }
     }
 
     /// Owner: returns whether it may push a job at address `head` on the fast path.
@@ -70,12 +74,29 @@ impl<M: Memory> Limits<M> {
         head >= self.pop.load(Ordering::Relaxed)
     }
 
-    /// Owner: admits pushes below `end` and pops from `split` up. Forgets requests.
+    /// Owner: admits pushes below `end`, and pops from `split` and the [floor](Limits::set_floor) up. Forgets requests.
     #[inline]
     pub fn open(&self, end: usize, split: usize) {
         // Relaxed: only this thread acts on these values; thieves only compare them with the marks.
         self.push.store(end, Ordering::Relaxed);
-        self.pop.store(split, Ordering::Relaxed);
+        self.pop.store(split.max(self.floor.load(Ordering::Relaxed)), Ordering::Relaxed);
+    }
+
+    /// Owner: from now on admits no pop below `floor`, an address below the marks.
+    pub fn raise_floor(&self, floor: usize) {
+        self.set_floor(floor);
+        // Relaxed, all: as in `open`. A request that arrives meanwhile stays.
+        let pop = self.pop.load(Ordering::Relaxed);
+        if pop < floor {
+            let _has_changed = self.pop.compare_exchange(pop, floor, Ordering::Relaxed, Ordering::Relaxed);
+        }
+    }
+
+    /// Owner: from the next [`open`](Limits::open) on admits no pop below `floor`.
+    pub fn set_floor(&self, floor: usize) {
+        debug_assert!(floor < POP_WANTED, "a floor is no mark");
+        // Relaxed: only this thread reads it.
+        self.floor.store(floor, Ordering::Relaxed);
     }
 
     /// Owner: admits pushes below `end` and pops from `pop` up. Returns whether anybody sleeps. The caller must then

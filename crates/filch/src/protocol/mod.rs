@@ -7,6 +7,7 @@
 //! * [`latch`]: how a thread waits for several things to end.
 //! * [`lineage`]: when a job and all its descendants are over, and its place is free.
 //! * [`log`]: what a worker notes about itself, for others to read.
+//! * [`order`]: which is older, what an owner has forked or what it has spawned.
 //! * [`public`]: what the owner of Wool's task stack shares and takes back.
 //! * [`rounds`]: when all threads have done their part of a round.
 //! * [`seize`]: how a thief shares on behalf of an owner that does not answer.
@@ -25,6 +26,7 @@ pub mod latch;
 pub mod limits;
 pub mod lineage;
 pub mod log;
+pub mod order;
 pub mod public;
 pub mod rounds;
 pub mod seize;

@@ -371,11 +371,12 @@ pub fn await_job<J: Joiner>(worker: &J, state: &JobState<J::Memory>) -> Result<S
             }
             Status::Stolen(theft) => theft,
         };
-        if let Some(find) = worker.leap(state, theft) {
-            return Err(find);
-        }
+        // First, since all other workers may be waiting for this one's part of it.
         if let Some(mail) = worker.mail() {
             break Err(mail);
+        }
+        if let Some(find) = worker.leap(state, theft) {
+            return Err(find);
         }
         if !patience.wait() {
             roused |= !worker.insist(theft) && worker.sleeps() && sleep_on(worker, state, theft);

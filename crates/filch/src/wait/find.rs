@@ -9,14 +9,17 @@ use filch_queue::{Steal, Task};
 
 use super::spot::Spot;
 use crate::core::Core;
-use crate::here::IdleHere;
+use crate::front::Meanwhile;
+use crate::here::{Here, IdleHere};
 #[cfg(doc)]
 use crate::home::Home;
 use crate::job;
 use crate::policy::OnLoss;
 use crate::pool::{Insisted, Pool};
+use crate::protocol::order::{Height, Victim, steal_oldest};
 use crate::protocol::state::{JobState, Status, Theft};
 use crate::protocol::waiting::{Sleeper, wake_next};
+use crate::registry::Lane;
 use crate::slot::Job;
 use crate::spawn::Spawned;
 use crate::timeline::Activity;
@@ -84,12 +87,75 @@ impl Find {
 }
 
 /// A task that this worker has stolen and claimed.
+#[derive(Clone, Copy)]
 pub(super) struct Won {
     owner: usize,
     job: NonNull<Job>,
 }
 
-impl<P: Pool> Spot<'_, P> {
+/// Runs what the worker has spawned since it forked the task of `state`, at the height `below`, which it is about to join;
+/// until the task has ended, if a thief has it. If the worker must not help, or its stack is low, it leaves all for later.
+///
+/// # Safety
+/// The job of `state` stays where it is.
+#[cold]
+#[inline(never)]
+pub(crate) unsafe fn run_newer<P: Pool>(
+    here: Here<'_, P>,
+    state: *const JobState<Native>,
+    below: Height,
+    meanwhile: Meanwhile,
+) {
+    let spot = Spot::at(here);
+    let home = spot.home();
+    let running = AbortOnUnwind("a worker panicked before it joined a task");
+    if meanwhile == Meanwhile::Help && !home.is_stack_low() {
+        // A job may run long, and the worker does not answer meanwhile.
+        spot.share();
+        // SAFETY: by the caller's promise.
+        let is_over = || matches!(unsafe { &*state }.status(), Status::Done | Status::Panicked);
+        while !is_over()
+            && let Some(job) = home.pop_newer(below)
+        {
+            spot.run_meanwhile(Find::Spawned(job));
+        }
+    }
+    home.lower(below);
+    mem::forget(running);
+}
+
+/// Another worker, from which this one steals forks by `steal`.
+struct Target<'t, 'w, P: Pool, S> {
+    spot: &'t Spot<'w, P>,
+    victim: usize,
+    steal: &'t S,
+}
+
+impl<'w, P: Pool, S: Fn(&Spot<'w, P>, usize) -> Option<NonNull<Job>>> Victim for Target<'_, 'w, P, S> {
+    type Loot = Find;
+
+    fn oldest_job(&self) -> Option<Height> {
+        let (position, height) = self.spot.home().common.oldest_spawned(self.victim)?;
+        Some(self.spot.core.peers()[self.victim].home.lowered.height(position, height))
+    }
+
+    fn has_older(&self, height: Height) -> bool {
+        P::has_older(&self.spot.core.peers()[self.victim], height)
+    }
+
+    fn steal_job(&self) -> Option<Find> {
+        let home = self.spot.home();
+        let job = home.common.steal_spawned(self.victim)?;
+        home.counters.migrations.bump();
+        Some(Find::Spawned(job))
+    }
+
+    fn steal_fork(&self) -> Option<Find> {
+        (self.steal)(self.spot, self.victim).map(|job| Find::stolen(self.victim, job))
+    }
+}
+
+impl<'w, P: Pool> Spot<'w, P> {
     /// Steals a task from `victim`, through any number of lost races unless thieves [give up](OnLoss); returns `None` if there
     /// is none.
     pub(super) fn steal(&self, victim: usize) -> Option<NonNull<Job>> {
@@ -144,10 +210,21 @@ impl<P: Pool> Spot<'_, P> {
         home.pop_spawned().or_else(|| home.next_mail()).map(Find::Spawned)
     }
 
-    /// Finds a job whose lane has its turn, else one of the worker's own.
+    /// Finds what an idle worker has been keeping waiting, if that has its turn, else a job of its own.
     #[inline]
     pub(super) fn find_near(&self) -> Option<Find> {
         self.find_in_turn().or_else(|| self.find_own())
+    }
+
+    /// As [`Spot::find_near`], in the middle of a task: the worker also has forks. What is newer comes first, as far as the
+    /// worker can take it: of its forks on the stack, the oldest.
+    #[inline]
+    pub(super) fn find_within(&self) -> Option<Find> {
+        let forked = || self.find_forked();
+        let newer_fork = || if self.here.forks_are_newer() { forked() } else { None };
+        let spawned = || self.home().pop_spawned().map(Find::Spawned);
+        let mail = || self.home().next_mail().map(Find::Spawned);
+        self.find_in_turn().or_else(newer_fork).or_else(spawned).or_else(forked).or_else(mail)
     }
 
     /// Takes one of the worker's own forks as a thief would, so that its join finds it stolen.
@@ -175,46 +252,35 @@ impl<P: Pool> Spot<'_, P> {
 
     fn find_far_by(&self, steal: impl Fn(&Self, usize) -> Option<NonNull<Job>>) -> Option<Find> {
         let home = self.home();
-        let look = |victim| {
-            if let Some(job) = steal(self, victim) {
-                return Some(Find::stolen(victim, job));
-            }
-            if victim == home.index {
-                return None;
-            }
-            let job = home.common.steal_spawned(victim)?;
-            home.counters.migrations.bump();
-            Some(Find::Spawned(job))
-        };
-        home.at_victims(look).or_else(|| home.common.next_injected().map(Find::Spawned))
+        home.at_victims(|victim| self.find_at(victim, &steal))
+            .or_else(|| home.common.next_injected(Lane::Now).map(Find::Spawned))
     }
 
-    /// Every so many looks, finds a job in one of the lanes of injected jobs before anything else, so that each lane is
-    /// served however many other jobs there are.
+    /// Takes the oldest thing that `victim` has.
+    fn find_at(&self, victim: usize, steal: &impl Fn(&Self, usize) -> Option<NonNull<Job>>) -> Option<Find> {
+        if victim == self.home().index { None } else { steal_oldest(&Target { spot: self, victim, steal }) }
+    }
+
+    /// Takes the oldest thing that `victim` has, to run it while this worker waits for a task that `victim` has stolen.
+    pub(super) fn leap_to(&self, victim: usize) -> Option<Find> {
+        self.find_at(victim, &Self::steal).map(|find| self.claimed(find))
+    }
+
+    /// Claims a find, if it is a task that has to be claimed.
+    pub(super) fn claimed(&self, find: Find) -> Find {
+        match find {
+            Find::Stolen { victim, job, reluctantly: false } => Find::Won(self.claim_job(victim, job)),
+            find => find,
+        }
+    }
+
+    /// Every so many finds, looks first for what this worker may have passed over each time: its mail, the lanes of
+    /// injected jobs, and what other workers have. So nothing waits for ever, however many jobs there are.
     pub(super) fn find_in_turn(&self) -> Option<Find> {
-        const LOOKS: u32 = 64;
-        const HALFWAY: u32 = LOOKS / 2;
         let home = self.home();
-        let job = match home.next_look() % LOOKS {
-            0 => home.common.whenever.pop(),
-            HALFWAY => home.common.injected.pop(),
-            _ => None,
-        };
-        job.map(Find::Spawned)
-    }
-
-    /// Looks everywhere for a spawned job. Workers that wait at a join call this often, so it costs only a few loads if
-    /// there is none.
-    pub(super) fn find_spawned(&self) -> Option<Find> {
-        let home = self.home();
-        let steal = |victim| {
-            let job = if home.common.has_spawned(victim) { home.common.steal_spawned(victim) } else { None };
-            job.inspect(|_| home.counters.migrations.bump())
-        };
-        let own = if home.has_own_spawned() { home.pop_spawned() } else { None };
-        own.or_else(|| home.at_victims(steal))
-            .or_else(|| if home.common.has_injected() { home.common.next_injected() } else { None })
-            .map(Find::Spawned)
+        let lane = home.next_turn()?;
+        let job = home.next_mail().or_else(|| home.common.next_injected(lane));
+        job.map(Find::Spawned).or_else(|| self.find_far())
     }
 
     /// Whether [`Spot::find_far`] might find something, or there is mail.
@@ -280,8 +346,7 @@ impl<P: Pool> Spot<'_, P> {
                 if victim != self.home().index {
                     self.home().counters.steals.bump();
                 }
-                // SAFETY: the queue gave the job to this thread alone, and the owner waits until it is settled.
-                let owner = self.claim(victim, &unsafe { job.as_ref() }.state);
+                let Won { owner, job } = self.claim_job(victim, job);
                 if reluctantly {
                     self.home().reluctantly(|| self.run_stolen(owner, job));
                 } else {
@@ -301,19 +366,25 @@ impl<P: Pool> Spot<'_, P> {
         if is_cold() {
             return None;
         }
-        let job = self.steal(victim)?;
-        // SAFETY: the queue gave the job to this thread alone, and the owner waits until it is settled.
-        let state = &unsafe { job.as_ref() }.state;
-        let owner = self.claim(victim, state);
+        let won = self.claim_job(victim, self.steal(victim)?);
+        let Won { owner, job } = won;
         // The steal has acquired everything that the owner did before it published the loot, including the end of its
         // former task.
         // Another's task than the victim's is no descendant.
         if is_cold() || guard.is_some() && owner != victim {
-            let owner_sleeps = state.give_back();
+            // SAFETY: the owner waits until the job is settled.
+            let owner_sleeps = unsafe { job.as_ref() }.state.give_back();
             self.wake_owner(owner, owner_sleeps);
             return None;
         }
-        Some(Won { owner, job })
+        Some(won)
+    }
+
+    /// Claims a task just won from `victim`.
+    fn claim_job(&self, victim: usize, job: NonNull<Job>) -> Won {
+        // SAFETY: the queue gave the job to this thread alone, and the owner waits until it is settled.
+        let owner = self.claim(victim, &unsafe { job.as_ref() }.state);
+        Won { owner, job }
     }
 
     /// Runs what this worker has stolen and claimed.

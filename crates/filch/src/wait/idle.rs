@@ -16,8 +16,10 @@ use crate::home::Home;
 use crate::latch::Latch;
 use crate::patience::Timed;
 use crate::pool::Pool;
+use crate::protocol::order::Height;
 use crate::protocol::sleep::{ANY, ANY_MEANWHILE, Wanted};
 use crate::protocol::waiting::{self, Searcher, begin_asleep, leave, search, search_one, search_woken};
+use crate::registry::Lane;
 use crate::spares::Spares;
 use crate::spawn::Spawned;
 use crate::timeline::Activity;
@@ -162,8 +164,9 @@ fn next_meanwhile<'w, P: Pool>(here: Here<'w, P>, latch: &Latch, mark: &'w Cell<
         return None;
     }
     // The next of many spawned jobs needs no search.
-    let near = if worker.spot.home().is_stack_low() { None } else { worker.spot.find_near() };
+    let near = if worker.spot.home().is_stack_low() { None } else { worker.spot.find_within() };
     let find = near.or_else(|| search_one(&worker, ANY_MEANWHILE, &|| latch.is_over()))?;
+    worker.spot.core.home.has_found();
     // The find may run long, and the worker does not answer meanwhile.
     worker.share();
     if matches!(find, Find::Spawned(_)) {
@@ -318,17 +321,18 @@ impl<'w, P: Pool> Searcher for Searching<'w, P> {
         };
         let home = spot.home();
         if !home.is_stack_low() {
-            return spot.find_near().or_else(|| spot.find_far()).or_else(|| spot.find_forked());
+            return spot.find_within().or_else(|| spot.find_far());
         }
         let own = home.pop_spawned_since(mark);
         // Nobody else may run mail, and perhaps nobody else can run jobs from outside.
-        let find = own.or_else(|| home.next_mail()).or_else(|| home.common.next_injected()).map(Find::Spawned);
+        let find = own.or_else(|| home.next_mail()).or_else(|| home.common.next_injected(Lane::Now)).map(Find::Spawned);
         find.or_else(|| spot.find_reluctantly(&self.naps))
     }
 
     fn leaves_more(&self, find: &Find) -> bool {
         // A victim of one theft probably has more tasks, which are private until somebody asks.
-        matches!(find, Find::Stolen { .. }) || self.spot.sees_any()
+        // It may have jobs of its own for which nobody was woken, since this worker searched.
+        matches!(find, Find::Stolen { .. }) || self.spot.sees_any() || self.spot.home().has_own_spawned()
     }
 
     fn leaves_many(&self, find: &Find) -> bool {
@@ -341,7 +345,9 @@ impl<'w, P: Pool> Searcher for Searching<'w, P> {
     /// For an idle worker: also runs what it leaves in the worker's queue.
     fn run(&self, mut find: Find) {
         loop {
+            self.spot.core.home.has_found();
             self.spot.core.home.common.look();
+            self.spot.home().lower(Height::GROUND);
             // SAFETY: an idle worker's stack is empty.
             P::begins(&unsafe { IdleHere::new(&self.spot.here) });
             self.spot.run(find);
@@ -456,10 +462,9 @@ pub(crate) fn run_one<P: Pool>(mut here: Here<'_, P>, reach: Reach) -> bool {
 #[inline(never)]
 fn find_one<P: Pool>(here: Here<'_, P>, reach: Reach) -> Option<Find> {
     let spot = Spot::at(here);
-    let near = || spot.find_own().or_else(|| spot.find_forked());
     match reach {
         Reach::Mail => spot.home().next_mail().map(Find::Spawned),
-        Reach::Own => near(),
-        Reach::All => near().or_else(|| spot.find_far()),
+        Reach::Own => spot.find_within(),
+        Reach::All => spot.find_within().or_else(|| spot.find_far()),
     }
 }

@@ -103,9 +103,9 @@ impl<'w, P: Pool> Joining<'w, P> {
     }
 
     fn find_any(&self) -> Option<Find> {
-        let spot = &self.spot;
-        let won = spot.home().at_victims(|victim| spot.win(victim, None));
-        won.map(Find::Won).or_else(|| spot.find_spawned())
+        let (spot, home) = (&self.spot, self.spot.home());
+        let own = if home.has_own_spawned() { home.pop_spawned().map(Find::Spawned) } else { None };
+        own.or_else(|| spot.find_far()).map(|find| spot.claimed(find))
     }
 
     /// Leapfrogs on a low stack, and leaves other work to other workers for a while.
@@ -164,7 +164,7 @@ impl<'w, P: Pool> Joiner for Joining<'w, P> {
                 Wait::Transitive => {
                     win(Some((state, theft))).or_else(|| self.further(|| leap_transitively(spot, state, theft)))
                 }
-                Wait::LeapfrogRandom => win(None).or_else(|| self.further(|| self.find_any())),
+                Wait::LeapfrogRandom => spot.leap_to(theft.thief).or_else(|| self.further(|| self.find_any())),
                 Wait::Random => self.find_any(),
             }
         };

@@ -14,6 +14,12 @@
 //!
 //! **Random**: steal from any worker, and run spawned jobs. This keeps all workers busy, but gives up both properties.
 //!
+//! **Order.** A worker that may run anything takes the [oldest](crate::protocol::order) thing that a victim has, a fork or a
+//! job, because all that is younger may be waiting for it. It looks at what it has itself, then at its mail, at the
+//! victims, and at last at what came from outside. After so many finds it looks at the last three first, so that nothing
+//! waits for ever. Before it joins a fork it runs what it has spawned since, newest first. Only a worker that yields, or
+//! waits for a scope, takes forks of its own, and of those on its stack the oldest first.
+//!
 //! **Scopes.** With both kinds of leapfrogging a worker that waits for a scope runs only tasks of that scope, wherever
 //! they were spawned. With the other strategies it runs any work it finds. With all strategies, so does a worker that
 //! waits for a call into another pool, because the call may need any of that work. A worker on such a *detour* has
@@ -41,5 +47,6 @@ mod idle;
 mod join;
 mod spot;
 
+pub(crate) use find::run_newer;
 pub(crate) use idle::{Begins, lie_down, pause, run_one, visit, wait_until, work};
 pub(crate) use join::wait_job;

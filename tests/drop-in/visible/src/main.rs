@@ -16,6 +16,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 mod builders;
 mod drops;
 mod loops;
+mod mixed;
 mod order;
 mod panics;
 mod places;
@@ -31,6 +32,7 @@ const GROUPS: &[&[Group]] = &[
     places::GROUPS,
     queries::GROUPS,
     order::GROUPS,
+    mixed::GROUPS,
     waits::GROUPS,
     loops::GROUPS,
     panics::GROUPS,

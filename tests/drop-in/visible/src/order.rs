@@ -20,40 +20,40 @@ pub const GROUPS: &[Group] = &[
 
 /// Runs `body`, then logs its end, on the only thread of a pool, and prints the order in which `count` things have
 /// happened, its end among them.
-fn tell(name: &str, count: usize, body: impl FnOnce(&Log) + Send) {
+pub(crate) fn tell(name: &str, count: usize, body: impl FnOnce(&Log) + Send) {
     tell_in(&pool(1), name, count, body);
 }
 
-fn tell_in(pool: &ThreadPool, name: &str, count: usize, body: impl FnOnce(&Log) + Send) {
+pub(crate) fn tell_in(pool: &ThreadPool, name: &str, count: usize, body: impl FnOnce(&Log) + Send) {
     let log = Log::default();
     pool.install(|| {
         body(&log);
         log.add("end");
     });
-    say(format!("order.{name}"), log.after(count));
+    say(name, log.after(count));
 }
 
 /// Spawns what logs its name.
-fn spawn(log: &Log, name: &'static str) {
+pub(crate) fn spawn(log: &Log, name: &'static str) {
     let log = log.clone();
     rayon::spawn(move || log.add(name));
 }
 
-fn spawn_fifo(log: &Log, name: &'static str) {
+pub(crate) fn spawn_fifo(log: &Log, name: &'static str) {
     let log = log.clone();
     rayon::spawn_fifo(move || log.add(name));
 }
 
 fn spawns() {
-    tell("spawn.lifo", 4, |log| ["1", "2", "3"].into_iter().for_each(|name| spawn(log, name)));
-    tell("spawn.fifo", 4, |log| ["1", "2", "3"].into_iter().for_each(|name| spawn_fifo(log, name)));
-    tell("spawn.mixed", 5, |log| {
+    tell("order.spawn.lifo", 4, |log| ["1", "2", "3"].into_iter().for_each(|name| spawn(log, name)));
+    tell("order.spawn.fifo", 4, |log| ["1", "2", "3"].into_iter().for_each(|name| spawn_fifo(log, name)));
+    tell("order.spawn.mixed", 5, |log| {
         spawn(log, "lifo1");
         spawn_fifo(log, "fifo1");
         spawn(log, "lifo2");
         spawn_fifo(log, "fifo2");
     });
-    tell("spawn.within", 6, |log| {
+    tell("order.spawn.within", 6, |log| {
         spawn(log, "1");
         let own = log.clone();
         rayon::spawn(move || {
@@ -63,7 +63,7 @@ fn spawns() {
         });
         spawn(log, "3");
     });
-    tell("spawn.fifo_within", 6, |log| {
+    tell("order.spawn.fifo_within", 6, |log| {
         let own = log.clone();
         rayon::spawn_fifo(move || {
             own.add("1");
@@ -75,7 +75,7 @@ fn spawns() {
     });
     let one = Arc::new(pool(1));
     let inner = Arc::clone(&one);
-    tell_in(&one, "spawn.install_within", 4, move |log| {
+    tell_in(&one, "order.spawn.install_within", 4, move |log| {
         spawn(log, "1");
         let own = log.clone();
         rayon::spawn(move || {
@@ -86,19 +86,19 @@ fn spawns() {
 }
 
 fn scopes() {
-    tell("scope.lifo", 5, |log| {
+    tell("order.scope.lifo", 5, |log| {
         rayon::scope(|s| {
             ["1", "2", "3"].into_iter().for_each(|name| s.spawn(move |_| log.add(name)));
             log.add("body");
         });
     });
-    tell("scope.fifo", 5, |log| {
+    tell("order.scope.fifo", 5, |log| {
         rayon::scope_fifo(|s| {
             ["1", "2", "3"].into_iter().for_each(|name| s.spawn_fifo(move |_| log.add(name)));
             log.add("body");
         });
     });
-    tell("scope.lifo_within", 6, |log| {
+    tell("order.scope.lifo_within", 6, |log| {
         rayon::scope(|s| {
             s.spawn(move |_| log.add("1"));
             s.spawn(move |s| {
@@ -109,7 +109,7 @@ fn scopes() {
             s.spawn(move |_| log.add("3"));
         });
     });
-    tell("scope.fifo_within", 6, |log| {
+    tell("order.scope.fifo_within", 6, |log| {
         rayon::scope_fifo(|s| {
             s.spawn_fifo(move |_| log.add("1"));
             s.spawn_fifo(move |s| {
@@ -120,7 +120,7 @@ fn scopes() {
             s.spawn_fifo(move |_| log.add("3"));
         });
     });
-    tell("scope.two_fifos", 5, |log| {
+    tell("order.scope.two_fifos", 5, |log| {
         rayon::scope_fifo(|outer| {
             rayon::scope_fifo(|inner| {
                 outer.spawn_fifo(move |_| log.add("outer1"));
@@ -130,7 +130,7 @@ fn scopes() {
             });
         });
     });
-    tell("scope.within_a_scope", 5, |log| {
+    tell("order.scope.within_a_scope", 5, |log| {
         rayon::scope(|outer| {
             outer.spawn(move |_| log.add("outer"));
             rayon::scope(|inner| {
@@ -140,25 +140,25 @@ fn scopes() {
             log.add("inner ends");
         });
     });
-    tell("scope.after_a_spawn", 4, |log| {
+    tell("order.scope.after_a_spawn", 4, |log| {
         spawn(log, "spawn");
         rayon::scope(|s| s.spawn(|_| log.add("task")));
         log.add("scope ends");
     });
-    tell("scope.spawn_in_it", 4, |log| {
+    tell("order.scope.spawn_in_it", 4, |log| {
         rayon::scope(|s| {
             s.spawn(|_| log.add("task"));
             spawn(log, "spawn");
         });
         log.add("scope ends");
     });
-    tell("scope.in_place", 5, |log| {
+    tell("order.scope.in_place", 5, |log| {
         rayon::in_place_scope(|s| {
             ["1", "2", "3"].into_iter().for_each(|name| s.spawn(move |_| log.add(name)));
             log.add("body");
         });
     });
-    tell("scope.loop_in_it", 4, |log| {
+    tell("order.scope.loop_in_it", 4, |log| {
         rayon::scope(|s| {
             s.spawn(|_| log.add("task"));
             rayon::join(|| log.add("first"), || log.add("second"));
@@ -167,23 +167,23 @@ fn scopes() {
 }
 
 fn joins() {
-    tell("join.two", 3, |log| _ = rayon::join(|| log.add("first"), || log.add("second")));
-    tell("join.four", 5, |log| {
+    tell("order.join.two", 3, |log| _ = rayon::join(|| log.add("first"), || log.add("second")));
+    tell("order.join.four", 5, |log| {
         let two = |a, b| rayon::join(|| log.add(a), || log.add(b));
         rayon::join(|| two("1.1", "1.2"), || two("2.1", "2.2"));
     });
-    tell("join.after_a_spawn", 4, |log| {
+    tell("order.join.after_a_spawn", 4, |log| {
         spawn(log, "spawn");
         rayon::join(|| log.add("first"), || log.add("second"));
     });
-    tell("join.spawn_in_the_second", 4, |log| {
+    tell("order.join.spawn_in_the_second", 4, |log| {
         let second = || {
             spawn(log, "spawn");
             log.add("second");
         };
         rayon::join(|| log.add("first"), second);
     });
-    tell("join.scope_in_the_first", 4, |log| {
+    tell("order.join.scope_in_the_first", 4, |log| {
         let first = || {
             rayon::scope(|s| s.spawn(|_| log.add("task")));
             log.add("first");
@@ -191,7 +191,7 @@ fn joins() {
         rayon::join(first, || log.add("second"));
     });
     let one = pool(1);
-    tell_in(&one, "join.install_in_the_first", 4, |log| {
+    tell_in(&one, "order.join.install_in_the_first", 4, |log| {
         let first = || {
             one.install(|| log.add("install"));
             log.add("first");
@@ -271,13 +271,13 @@ fn broadcasts() {
         let log = log.clone();
         rayon::spawn_broadcast(move |_| log.add(name));
     };
-    tell("broadcast.two", 3, |log| ["1", "2"].into_iter().for_each(|name| broadcast(log, name)));
-    tell("broadcast.after_own", 4, |log| {
+    tell("order.broadcast.two", 3, |log| ["1", "2"].into_iter().for_each(|name| broadcast(log, name)));
+    tell("order.broadcast.after_own", 4, |log| {
         spawn(log, "before");
         broadcast(log, "broadcast");
         spawn(log, "after");
     });
-    tell("broadcast.at_once", 4, |log| {
+    tell("order.broadcast.at_once", 4, |log| {
         spawn(log, "spawn");
         rayon::broadcast(|_| log.add("broadcast"));
         log.add("broadcast ends");
@@ -285,18 +285,18 @@ fn broadcasts() {
 }
 
 fn yields() {
-    tell("yield.lifo", 5, |log| {
+    tell("order.yield.lifo", 5, |log| {
         ["1", "2", "3"].into_iter().for_each(|name| spawn(log, name));
         rayon::yield_now();
         log.add("yielded");
     });
-    tell("yield.fifo", 5, |log| {
+    tell("order.yield.fifo", 5, |log| {
         ["1", "2", "3"].into_iter().for_each(|name| spawn_fifo(log, name));
         rayon::yield_local();
         log.add("yielded");
     });
     let one = pool(1);
-    tell_in(&one, "yield.outside", 4, |log| {
+    tell_in(&one, "order.yield.outside", 4, |log| {
         let outside = log.clone();
         thread::scope(|s| _ = s.spawn(|| one.spawn(move || outside.add("outside"))));
         spawn(log, "own");
@@ -308,15 +308,17 @@ fn yields() {
 #[allow(deprecated, reason = "it is part of the interface")]
 fn breadth_first() {
     let build = || ThreadPoolBuilder::new().num_threads(1).breadth_first().build().expect("a pool");
-    tell_in(&build(), "breadth_first.spawn", 4, |log| ["1", "2", "3"].into_iter().for_each(|name| spawn(log, name)));
-    tell_in(&build(), "breadth_first.scope", 4, |log| {
+    tell_in(&build(), "order.breadth_first.spawn", 4, |log| {
+        ["1", "2", "3"].into_iter().for_each(|name| spawn(log, name))
+    });
+    tell_in(&build(), "order.breadth_first.scope", 4, |log| {
         rayon::scope(|s| ["1", "2", "3"].into_iter().for_each(|name| s.spawn(move |_| log.add(name))));
     });
-    tell_in(&build(), "breadth_first.join", 4, |log| {
+    tell_in(&build(), "order.breadth_first.join", 4, |log| {
         let inner = || rayon::join(|| log.add("1.1"), || log.add("1.2"));
         rayon::join(inner, || log.add("2"));
     });
-    tell_in(&build(), "breadth_first.join_after_a_spawn", 4, |log| {
+    tell_in(&build(), "order.breadth_first.join_after_a_spawn", 4, |log| {
         spawn(log, "spawn");
         rayon::join(|| log.add("first"), || log.add("second"));
     });
@@ -329,21 +331,21 @@ fn thieves() {
         let log = log.clone();
         move || _ = until(|| log.get().len() == count)
     };
-    tell_in(&two, "thief.spawns", 4, |log| {
+    tell_in(&two, "order.thief.spawns", 4, |log| {
         ["1", "2", "3"].into_iter().for_each(|name| spawn(log, name));
         all_of(log, 3)();
     });
-    tell_in(&two, "thief.fifo_spawns", 4, |log| {
+    tell_in(&two, "order.thief.fifo_spawns", 4, |log| {
         ["1", "2", "3"].into_iter().for_each(|name| spawn_fifo(log, name));
         all_of(log, 3)();
     });
-    tell_in(&two, "thief.scope", 4, |log| {
+    tell_in(&two, "order.thief.scope", 4, |log| {
         rayon::scope(|s| {
             ["1", "2", "3"].into_iter().for_each(|name| s.spawn(move |_| log.add(name)));
             all_of(log, 3)();
         });
     });
-    tell_in(&two, "thief.forks", 3, |log| {
+    tell_in(&two, "order.thief.forks", 3, |log| {
         let inner = || rayon::join(all_of(log, 2), || log.add("inner"));
         rayon::join(inner, || log.add("outer"));
     });

@@ -1,0 +1,245 @@
+//! The queue of jobs that a worker has spawned, and the [order](crate::protocol::order) of these and its forks.
+//!
+//! In a pool that waits [strictly](crate::Wait), a worker that joins must not run what it has spawned. There all spawned
+//! jobs count as older than all forks.
+//!
+//! Invariant: a word in a queue of spawned jobs comes from [`word_of`], and is converted back once.
+
+use std::cell::{Cell, UnsafeCell};
+use std::num::NonZeroUsize;
+
+use filch_memory::{Memory, Native, Ordering};
+use filch_queue::{Owner, Task};
+
+use crate::here::{Here, Known};
+use crate::home::Home;
+use crate::own::Own;
+use crate::protocol::order::{Height, Marks};
+use crate::protocol::waiting::Sleeper;
+use crate::registry::Spawning;
+use crate::slot::Slot;
+use crate::spawn::Spawned;
+
+/// Whether the upper bits of a word have room for a height, because no address uses them.
+const HAS_HEIGHTS: bool = cfg!(all(
+    any(target_arch = "x86_64", target_arch = "aarch64"),
+    target_pointer_width = "64",
+    not(target_os = "android")
+));
+/// Says that a word has a height.
+const FLAG: usize = 1 << (usize::BITS - 1);
+/// Where heights begin, and the number of their bits.
+const SHIFT: u32 = usize::BITS / 4 * 3;
+const BITS: u32 = usize::BITS - SHIFT - 1;
+
+/// Returns the word for a job that was spawned at this height. Where an address leaves no room for the height, the job
+/// counts as older than all forks.
+pub(crate) fn word_of(job: Spawned, height: Height) -> Task {
+    let word = job.into_task().as_ptr::<()>().map_addr(|address| {
+        assert!(!HAS_HEIGHTS || address.get() < FLAG, "an address of the system");
+        let has_room = HAS_HEIGHTS && address.get() >> SHIFT == 0;
+        address | if has_room { FLAG | height.pack(BITS) << SHIFT } else { 0 }
+    });
+    Task::from_ptr(word)
+}
+
+/// The inverse of [`word_of`].
+///
+/// # Safety
+/// `word` comes from [`word_of`], and is converted back once.
+pub(crate) unsafe fn job_of(word: Task) -> Spawned {
+    let strip = |bits: usize| if has_height(bits) { bits & ((1 << SHIFT) - 1) } else { bits };
+    let job = word.as_ptr::<()>().map_addr(|bits| NonZeroUsize::new(strip(bits.get())).expect("a job has an address"));
+    // SAFETY: it is the job's address, which the caller converts once.
+    unsafe { Spawned::from_task(Task::from_ptr(job)) }
+}
+
+/// Returns the height at which the job of a word was spawned.
+pub(crate) fn height_of(word: Task) -> Height {
+    let bits = word.id().get();
+    if has_height(bits) { Height::unpack((bits ^ FLAG) >> SHIFT, BITS) } else { Height::GROUND }
+}
+
+fn has_height(bits: usize) -> bool {
+    HAS_HEIGHTS && bits & FLAG != 0
+}
+
+/// What thieves know of jobs whose height its owner has lowered since it spawned them.
+#[derive(Default)]
+pub(crate) struct Lowered(<Native as Memory>::AtomicUsize);
+
+impl Lowered {
+    /// Above a height.
+    const SHIFT: u32 = BITS + 1;
+
+    /// Owner: says that jobs at positions below `end` are not above `height`.
+    fn say(&self, height: Height, end: usize) {
+        // Relaxed, here and below: a hint.
+        self.0.store(height.pack(Self::SHIFT) | end << Self::SHIFT, Ordering::Relaxed);
+    }
+
+    /// Owner: says nothing of jobs from `end` on.
+    fn end_at(&self, end: usize) {
+        let word = self.0.load(Ordering::Relaxed);
+        if word >> Self::SHIFT > end {
+            self.0.store(word & ((1 << Self::SHIFT) - 1) | end << Self::SHIFT, Ordering::Relaxed);
+        }
+    }
+
+    /// Thief: returns the height of the job at this position, whose word has this height.
+    pub(crate) fn height(&self, position: usize, height: Height) -> Height {
+        let word = self.0.load(Ordering::Relaxed);
+        let lowered = Height::unpack(word & ((1 << Self::SHIFT) - 1), Self::SHIFT);
+        if position < word >> Self::SHIFT { height.min(lowered) } else { height }
+    }
+}
+
+impl Own<'_, Home> {
+    /// Gives `f` the owner's end of the queue of spawned jobs, which nothing that `f` calls uses.
+    fn with_spawned<R>(self, f: impl FnOnce(&mut Spawning) -> R) -> R {
+        // SAFETY: only this thread uses the owner's end; `f` is one operation of the queue, which does not reenter this
+        // function.
+        f(unsafe { &mut *self.spawned.get() })
+    }
+
+    /// Returns a mark: jobs that the worker spawns later lie above it, unless it takes back jobs from below.
+    pub(crate) fn spawns(self) -> usize {
+        self.seen().spawns.get()
+    }
+
+    /// Takes the worker's own newest spawned job.
+    pub(crate) fn pop_spawned(self) -> Option<Spawned> {
+        let task = self.with_spawned(Owner::pop)?;
+        self.spawns.set(self.spawns.get() - 1);
+        // SAFETY: only spawned jobs are pushed there, and the queue gives out each word once.
+        Some(unsafe { job_of(task) })
+    }
+
+    /// Takes the worker's own newest spawned job, if it lies above `mark`. Lowers the mark if jobs below it were taken
+    /// back.
+    pub(crate) fn pop_spawned_since(self, mark: &Cell<usize>) -> Option<Spawned> {
+        let spawns = self.spawns.get();
+        mark.set(mark.get().min(spawns));
+        if spawns > mark.get() { self.pop_spawned() } else { None }
+    }
+
+    /// Whether the worker has spawned jobs that nobody has taken. A snapshot.
+    pub(crate) fn has_own_spawned(self) -> bool {
+        self.with_spawned(|spawned| spawned.len_hint() > 0)
+    }
+
+    /// Gives `f` the list of heights at which the worker has spawned.
+    fn with_marks<R>(self, f: impl FnOnce(&mut Marks) -> R) -> R {
+        let marks: &UnsafeCell<Marks> = &self.seen().marks;
+        // SAFETY: only this thread uses the list, and each `f` is an operation of the list.
+        f(unsafe { &mut *marks.get() })
+    }
+
+    /// The greatest height at which the worker may have a job.
+    fn newest_height(self) -> Height {
+        self.with_marks(|marks| marks.newest())
+    }
+
+    fn floor(self) -> usize {
+        self.newest_height().floor(self.bottom(), size_of::<Slot>())
+    }
+
+    /// Pushes a job that may outlive its spawner, at this height, and wakes a sleeper for it.
+    fn spawn(self, job: Spawned, height: Height) {
+        let height = if self.common.wait.is_strict() { Height::GROUND } else { height };
+        let position = self.with_spawned(|spawned| spawned.next_position());
+        self.lowered.end_at(position);
+        if self.with_marks(|marks| marks.note(height, position)) {
+            self.stack_front().limits.raise_floor(self.floor());
+        }
+        let pushed = self.with_spawned(|spawned| spawned.push(word_of(job, height)));
+        if let Err(full) = pushed {
+            // SAFETY: the word just came from `word_of`.
+            self.common.injected.push(unsafe { job_of(full.0) });
+        } else {
+            self.spawns.set(self.spawns.get() + 1);
+        }
+        let dormitory = &self.common.dormitory;
+        if dormitory.sleepers().sleepers_after() && dormitory.wake_for_any(self.index + 1) {
+            self.has_woken();
+        }
+    }
+
+    /// Whether the worker may have spawned a job above the fork `below`.
+    pub(crate) fn may_have_newer(self, below: Height) -> bool {
+        self.newest_height() > below
+    }
+
+    /// Takes the newest job that the worker has spawned above the fork `below`, to run it right there.
+    pub(crate) fn pop_newer(self, below: Height) -> Option<Spawned> {
+        let first = self.with_marks(|marks| marks.first_above(below))?;
+        self.lower(below.above());
+        if self.with_spawned(|spawned| spawned.next_position()) > first { self.pop_spawned() } else { None }
+    }
+
+    /// Lowers what the worker has spawned above this height to it: the forks above have ended, or soon will.
+    pub(crate) fn lower(self, height: Height) {
+        if self.with_marks(|marks| marks.lower(height)) {
+            self.stack_front().limits.set_floor(self.floor());
+            let (end, jobs) = self.with_spawned(|spawned| (spawned.next_position(), spawned.len_hint()));
+            let (height, end) = self.with_marks(|marks| marks.height_at(end - jobs, end));
+            self.lowered.say(height, end);
+        }
+    }
+}
+
+impl<P: Known> Here<'_, P> {
+    /// Returns the height of the head.
+    fn height_of_head(&self, home: Own<'_, Home>) -> Height {
+        if self.is_on_stack() {
+            Height::on_stack((self.head().addr() - home.bottom()) / size_of::<Slot>())
+        } else {
+            Height::aside(home.aside().len())
+        }
+    }
+
+    /// The part of this worker that does not depend on the type of its pool.
+    ///
+    /// # Panics
+    /// Outside all pools.
+    pub(crate) fn spawner(&self) -> Own<'_, Home> {
+        let home = self.front().home().expect("only workers spawn");
+        // SAFETY: the front is one of this thread's worker.
+        unsafe { Own::new(home) }
+    }
+
+    /// Whether its newest fork, if it has one, is newer than its newest job.
+    pub(crate) fn forks_are_newer(&self) -> bool {
+        let home = self.spawner();
+        self.height_of_head(home) > home.newest_height()
+    }
+
+    /// Spawns a job that may outlive its spawner.
+    ///
+    /// # Panics
+    /// Outside all pools.
+    pub(crate) fn spawn(&self, job: Spawned) {
+        let home = self.spawner();
+        home.spawn(job, self.height_of_head(home));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_keeps_the_job_and_orders_the_heights() {
+        let heights = [0, 1, 2, 1 << 13].map(Height::on_stack).into_iter().chain([0, 1, 5].map(Height::aside));
+        for height in heights {
+            let ran = <Native as Memory>::AtomicBool::new(false);
+            // SAFETY: the job runs below, and does not unwind.
+            let word = word_of(unsafe { Spawned::new(|| ran.store(true, Ordering::Relaxed)) }, height);
+            assert_eq!(height_of(word), if HAS_HEIGHTS { height } else { Height::GROUND });
+            // SAFETY: it is converted once, and forks nothing.
+            unsafe { job_of(word).run() };
+            assert!(ran.load(Ordering::Relaxed));
+        }
+        assert!(Height::on_stack(usize::MAX / 8).pack(BITS) < Height::aside(0).pack(BITS));
+    }
+}

@@ -1,0 +1,155 @@
+//! Which is older: what an owner has forked, or what it has spawned.
+//!
+//! **Idea.** Forks lie on the owner's task stack, spawned jobs in a queue beside it. But whoever waits for one of them may
+//! wait for all that is older, so both have one order, as if they lay in one deque: a thief takes the
+//! [oldest](steal_oldest), and the owner runs the newest first. A job carries its [`Height`], the number of forks that its
+//! owner had in progress when it spawned the job. Those are older, and forks at this height or above are younger.
+//!
+//! **Fields.** [`Marks`]: the owner's alone. A height travels with its job; thieves read it before they take the job.
+//!
+//! **Invariants.**
+//! * I1: while a job is in its owner's queue, the forks below its height are in progress or stolen. Before the owner pops a
+//!   fork, it runs the jobs above, which are the newest. If it leaves some, since a thief has ended the fork, or because
+//!   the owner unwinds or its stack is low, it [lowers](Marks::lower) their height to that of the fork.
+//! * I2: the heights of the jobs in a queue rise from the oldest to the newest.
+//! * I3: the [floor](super::limits) of the owner's limits is at the newest mark, so the pop of a fork below a job that may
+//!   still be there takes the cold path.
+//!
+//! **Edges.** None: a height is a hint, and the queues decide who gets what.
+
+/// The number of forks that an owner has in progress. Those that are not on its task stack lie above all that are.
+///
+/// ```
+/// use filch::inside::protocol::order::Height;
+///
+/// assert!(Height::GROUND < Height::on_stack(1) && Height::on_stack(1) < Height::aside(0));
+/// assert_eq!(Height::on_stack(3).forks_on_stack(), 3);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Height(usize);
+
+impl Height {
+    /// The height of an empty stack.
+    pub const GROUND: Self = Self(0);
+    /// The height of the first fork that is not on the stack.
+    const ASIDE: usize = 1 << (usize::BITS - 2);
+
+    /// The height with this many forks on the task stack, and none elsewhere.
+    pub const fn on_stack(forks: usize) -> Self {
+        Self(forks)
+    }
+
+    /// The height with this many forks that are not on the task stack, and any number there.
+    pub const fn aside(forks: usize) -> Self {
+        Self(Self::ASIDE + forks)
+    }
+
+    /// Returns how many forks on the task stack lie below, or more.
+    pub fn forks_on_stack(self) -> u32 {
+        u32::try_from(self.0).unwrap_or(u32::MAX).min(u32::MAX / 4)
+    }
+
+    /// Returns the height above one more fork.
+    #[must_use]
+    pub const fn above(self) -> Self {
+        Self(self.0 + 1)
+    }
+
+    /// Returns the [floor](super::limits) that admits no pop below, for a stack with this bottom and slots of this size.
+    pub fn floor(self, bottom: usize, slot_size: usize) -> usize {
+        match self.0 {
+            0 => 0,
+            1..Self::ASIDE => bottom + self.0 * slot_size,
+            _ => usize::MAX / 4,
+        }
+    }
+
+    /// Returns a number of so many bits that stands for the height: heights that are too large become equal.
+    pub(crate) fn pack(self, bits: u32) -> usize {
+        let aside = 1 << (bits - 1);
+        if self.0 < Self::ASIDE { self.0.min(aside - 1) } else { aside + (self.0 - Self::ASIDE).min(aside - 1) }
+    }
+
+    /// The inverse of [`Height::pack`].
+    pub(crate) fn unpack(number: usize, bits: u32) -> Self {
+        let aside = 1 << (bits - 1);
+        Self(if number < aside { number } else { Self::ASIDE + number - aside })
+    }
+}
+
+/// The heights at which an owner has spawned, with the position of the first job at each. Both rise.
+#[derive(Debug, Default)]
+pub struct Marks(Vec<Mark>);
+
+#[derive(Clone, Copy, Debug)]
+struct Mark {
+    height: Height,
+    position: usize,
+}
+
+impl Marks {
+    /// Returns the greatest height at which the owner has spawned a job that may not have been taken.
+    pub fn newest(&self) -> Height {
+        self.0.last().map_or(Height::GROUND, |mark| mark.height)
+    }
+
+    /// Notes that the job at `position` is spawned at `height`; returns whether it is the first so high. Then the owner
+    /// [raises](super::limits::Limits::raise_floor) the floor.
+    pub fn note(&mut self, height: Height, position: usize) -> bool {
+        let is_first = height > self.newest();
+        if is_first {
+            self.0.push(Mark { height, position });
+        }
+        is_first
+    }
+
+    /// Returns the position of the first job above the fork at the height `below`.
+    pub fn first_above(&self, below: Height) -> Option<usize> {
+        let first = self.0.partition_point(|mark| mark.height <= below);
+        self.0.get(first).map(|mark| mark.position)
+    }
+
+    /// Lowers the jobs above `height` to it: forks above have ended, or the owner is about to run these jobs there. Returns
+    /// whether there are any.
+    pub fn lower(&mut self, height: Height) -> bool {
+        let Some(position) = self.first_above(height) else { return false };
+        self.0.retain(|mark| mark.height <= height);
+        self.note(height, position);
+        true
+    }
+
+    /// Returns the height of the job at `position`, and the position of the first job that may be higher: at most `end`.
+    pub fn height_at(&self, position: usize, end: usize) -> (Height, usize) {
+        let next = self.0.partition_point(|mark| mark.position <= position);
+        let height = next.checked_sub(1).map_or(Height::GROUND, |mark| self.0[mark].height);
+        (height, self.0.get(next).map_or(end, |mark| mark.position.min(end)))
+    }
+}
+
+/// A victim as its thief sees it.
+pub trait Victim {
+    /// What can be stolen.
+    type Loot;
+
+    /// Returns the height of the victim's oldest job. A snapshot.
+    fn oldest_job(&self) -> Option<Height>;
+
+    /// Whether the victim has a fork below this height that this thief can take, now or once it has asked. A snapshot.
+    fn has_older(&self, height: Height) -> bool;
+
+    /// Takes the oldest job.
+    fn steal_job(&self) -> Option<Self::Loot>;
+
+    /// Takes the oldest fork, or asks for it.
+    fn steal_fork(&self) -> Option<Self::Loot>;
+}
+
+/// Takes the oldest thing that a victim has. If that is a fork which the victim has not shared, takes nothing: the victim
+/// shares it soon, or the thief does.
+pub fn steal_oldest<V: Victim>(victim: &V) -> Option<V::Loot> {
+    let job = || {
+        let is_oldest = victim.oldest_job().is_some_and(|height| !victim.has_older(height));
+        if is_oldest { victim.steal_job() } else { None }
+    };
+    job().or_else(|| victim.steal_fork()).or_else(job)
+}

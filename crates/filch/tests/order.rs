@@ -1,0 +1,232 @@
+//! The oldest task comes first: programs whose tasks block until an older one has begun come to an end.
+
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Barrier, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use filch::pool::{Pool, Split, Wool};
+use filch::{Builder, ThreadPool, Wait};
+
+/// Runs a program on a thread of its own, and fails if it does not end.
+fn ends(what: &str, program: impl FnOnce() + Send + 'static) {
+    const LONG: Duration = Duration::from_secs(60);
+    let (ended, end) = sync_channel(1);
+    let running = thread::spawn(move || {
+        program();
+        ended.send(()).unwrap();
+    });
+    match end.recv_timeout(LONG) {
+        Ok(()) => running.join().unwrap(),
+        Err(_) if running.is_finished() => running.join().unwrap(),
+        Err(_) => panic!("{what} does not end"),
+    }
+}
+
+/// Calls `f` with pools of two to eight workers, of each kind that keeps the order, several times.
+fn on_pools(f: impl Fn(&str, Arc<dyn OnPool>)) {
+    for round in 0..if cfg!(miri) { 1 } else { 10 } {
+        for workers in [2, 3, 8] {
+            for wait in [Wait::LeapfrogRandom, Wait::Random] {
+                let name = format!("{wait} with {workers} workers, round {round}");
+                f(&format!("split, {name}"), Arc::new(pool::<Split>(workers, wait)));
+                f(&format!("wool, {name}"), Arc::new(pool::<Wool>(workers, wait)));
+            }
+        }
+    }
+}
+
+fn pool<P: Pool>(workers: usize, wait: Wait) -> ThreadPool<P> {
+    Builder::<P>::new().workers(workers).wait(wait).build().unwrap()
+}
+
+/// A pool of any kind.
+trait OnPool: Send + Sync {
+    fn spawn(&self, f: Box<dyn FnOnce() + Send>);
+    fn install(&self, f: Box<dyn FnOnce() + Send>);
+    fn workers(&self) -> usize;
+}
+
+impl<P: Pool> OnPool for ThreadPool<P> {
+    fn spawn(&self, f: Box<dyn FnOnce() + Send>) {
+        ThreadPool::spawn(self, f);
+    }
+
+    fn install(&self, f: Box<dyn FnOnce() + Send>) {
+        ThreadPool::install(self, f);
+    }
+
+    fn workers(&self) -> usize {
+        ThreadPool::workers(self)
+    }
+}
+
+const ITEMS: u32 = 500;
+
+fn feed(sender: &SyncSender<u32>) {
+    filch::for_each(0..ITEMS, |n| sender.send(n).unwrap());
+}
+
+fn consume(receiver: Receiver<u32>) {
+    assert_eq!(receiver.into_iter().sum::<u32>(), (0..ITEMS).sum());
+}
+
+#[test]
+fn a_consumer_handed_in_from_outside_begins_before_a_later_loop_takes_all_workers() {
+    on_pools(|what, pool| {
+        ends(what, move || {
+            let (sender, receiver) = sync_channel(1);
+            pool.spawn(Box::new(|| consume(receiver)));
+            pool.install(Box::new(move || feed(&sender)));
+        });
+    });
+}
+
+#[test]
+fn a_consumer_spawned_in_a_scope_begins_before_the_scopes_loop_takes_all_workers() {
+    on_pools(|what, pool| {
+        ends(what, move || {
+            pool.install(Box::new(|| {
+                let (sender, receiver) = sync_channel(1);
+                filch::scope(|s| {
+                    s.spawn(|_| consume(receiver));
+                    feed(&sender);
+                    drop(sender);
+                });
+            }));
+        });
+    });
+}
+
+/// The loop forks where a fork lay that is older than the consumer.
+#[test]
+fn a_consumer_spawned_within_an_earlier_fork_begins_before_a_later_loop() {
+    on_pools(|what, pool| {
+        ends(what, move || {
+            pool.install(Box::new(|| {
+                let (sender, receiver) = sync_channel(1);
+                let taken = Mutex::new(Some(receiver));
+                let meet = Barrier::new(2);
+                filch::scope(|s| {
+                    filch::join(
+                        || {
+                            let receiver = taken.lock().unwrap().take().unwrap();
+                            s.spawn(|_| consume(receiver));
+                            meet.wait();
+                            filch::join(|| feed(&sender), || ());
+                        },
+                        || meet.wait(),
+                    );
+                    drop(sender);
+                });
+            }));
+        });
+    });
+}
+
+/// The thief has to take the fork, since the job waits for it.
+#[test]
+fn an_older_fork_begins_before_a_job_that_waits_for_it() {
+    on_pools(|what, pool| {
+        ends(what, move || {
+            pool.install(Box::new(|| {
+                let meet = Barrier::new(2);
+                let (begun, begins) = sync_channel(2);
+                filch::scope(|s| {
+                    filch::join(
+                        || {
+                            let begins = Mutex::new(begins);
+                            s.spawn(move |_| begins.lock().unwrap().recv().unwrap());
+                            meet.wait();
+                        },
+                        || {
+                            begun.send(()).unwrap();
+                            meet.wait();
+                        },
+                    );
+                });
+            }));
+        });
+    });
+}
+
+#[test]
+fn two_receivers_in_a_join_and_a_sender_spawned_before() {
+    on_pools(|what, pool| {
+        ends(what, move || {
+            pool.install(Box::new(|| {
+                let ((s1, r1), (s2, r2)) = (sync_channel(0), sync_channel(0));
+                filch::spawn(move || {
+                    s1.send(1).unwrap();
+                    s2.send(2).unwrap();
+                });
+                assert_eq!(filch::join(move || r1.recv(), move || r2.recv()), (Ok(1), Ok(2)));
+            }));
+        });
+    });
+}
+
+#[test]
+fn before_a_worker_joins_a_fork_it_runs_what_it_has_spawned_since() {
+    fn run<P: Pool>() {
+        let pool = pool::<P>(1, Wait::default());
+        let order = Arc::new(Mutex::new(Vec::new()));
+        let note = |what| {
+            let order = Arc::clone(&order);
+            move || order.lock().unwrap().push(what)
+        };
+        pool.install(|| {
+            filch::scope(|s| {
+                s.spawn(|_| note("oldest")());
+                filch::join(
+                    || {
+                        filch::join(|| s.spawn(|_| note("first")()), || ());
+                        s.spawn(|_| note("second")());
+                        s.spawn(|_| note("third")());
+                        note("branch")();
+                    },
+                    note("other branch"),
+                );
+                note("body")();
+            });
+        });
+        let order = order.lock().unwrap().clone();
+        assert_eq!(order, ["first", "branch", "third", "second", "other branch", "body", "oldest"]);
+    }
+    run::<Split>();
+    run::<Wool>();
+}
+
+/// Whoever spawns a job wakes nobody while a worker searches, which then has to pass the wake-up on.
+#[test]
+fn as_many_jobs_as_there_are_workers_begin_however_they_come() {
+    on_pools(|what, pool| {
+        ends(what, move || {
+            let workers = pool.workers();
+            let meet = Arc::new(Barrier::new(workers + 1));
+            let jobs = Arc::clone(&meet);
+            pool.install(Box::new(move || {
+                for _ in 0..workers {
+                    let meet = Arc::clone(&jobs);
+                    filch::spawn(move || _ = meet.wait());
+                }
+            }));
+            meet.wait();
+        });
+    });
+}
+
+/// Each worker gets the outer broadcast before the inner one.
+#[test]
+fn broadcasts_come_to_all_workers_in_one_order() {
+    on_pools(|what, pool| {
+        ends(what, move || {
+            let meet = Arc::new(Barrier::new(pool.workers()));
+            pool.install(Box::new(move || {
+                filch::broadcast(|_| {
+                    filch::broadcast(|_| _ = meet.wait());
+                });
+            }));
+        });
+    });
+}
