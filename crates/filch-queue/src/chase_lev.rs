@@ -287,10 +287,9 @@ impl<M: Memory, B: Buffer<M>> Thief<M, B> {
     /// ```
     #[inline]
     pub fn oldest_hint(&self) -> Option<(usize, Task)> {
-        // Relaxed, as in `has_work_hint`.
+        // Relaxed, both, as in `has_work_hint`; and what a slot holds is a hint, too.
         let top = self.shared.top.load(Ordering::Relaxed);
-        // E1: pairs with the stores in `push`, `pop` and `pop_last`: the slot has been written.
-        if top >= self.shared.bottom.load(Ordering::Acquire) {
+        if top >= self.shared.bottom.load(Ordering::Relaxed) {
             return None;
         }
         self.shared.buffer.current().read(top as usize).map(|task| (top as usize, task))
