@@ -78,6 +78,17 @@ impl Height {
 }
 
 /// The heights at which an owner has spawned, with the position of the first job at each. Both rise.
+///
+/// ```
+/// use filch::inside::protocol::order::{Height, Marks};
+///
+/// let mut marks = Marks::default();
+/// assert!(marks.note(Height::on_stack(2), 7), "the first job above two forks");
+/// assert!(!marks.note(Height::on_stack(2), 8));
+/// assert_eq!(marks.first_above(Height::on_stack(1)), Some(7), "it comes before the join of the second fork");
+/// assert!(marks.lower(Height::on_stack(1)));
+/// assert_eq!(marks.newest(), Height::on_stack(1));
+/// ```
 #[derive(Debug, Default)]
 pub struct Marks(Vec<Mark>);
 
@@ -146,6 +157,36 @@ pub trait Victim {
 
 /// Takes the oldest thing that a victim has. If that is a fork which the victim has not shared, takes nothing: the victim
 /// shares it soon, or the thief does.
+///
+/// ```
+/// use filch::inside::protocol::order::{Height, Victim, steal_oldest};
+///
+/// /// One fork, and one job at this height.
+/// struct Both(Height);
+///
+/// impl Victim for Both {
+///     type Loot = &'static str;
+///
+///     fn oldest_job(&self) -> Option<Height> {
+///         Some(self.0)
+///     }
+///
+///     fn has_older(&self, height: Height) -> bool {
+///         height > Height::GROUND
+///     }
+///
+///     fn steal_job(&self) -> Option<&'static str> {
+///         Some("job")
+///     }
+///
+///     fn steal_fork(&self) -> Option<&'static str> {
+///         Some("fork")
+///     }
+/// }
+///
+/// assert_eq!(steal_oldest(&Both(Height::GROUND)), Some("job"), "it was there before the fork");
+/// assert_eq!(steal_oldest(&Both(Height::on_stack(1))), Some("fork"));
+/// ```
 pub fn steal_oldest<V: Victim>(victim: &V) -> Option<V::Loot> {
     let job = || {
         let is_oldest = victim.oldest_job().is_some_and(|height| !victim.has_older(height));
