@@ -166,6 +166,7 @@ pub const SETTLED: &[Settled] = &[
     settled("runtime", 35, 18),
     settled("guest", 35, 18),
     settled("seize", 35, 18),
+    settled("order", 44, 20),
     settled("wool", 35, 18),
     settled("beat", 35, 18),
     settled("ticks", 35, 18),

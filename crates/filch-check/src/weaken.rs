@@ -250,6 +250,8 @@ pub fn of(subject: &str, all: &[Scenario]) -> Vec<Scenario> {
         "runtime" | "guest" | "seize" | "wool" | "beat" | "ticks" => {
             &["runtime", "guest", "seize", "wool", "beat", "ticks", "lace"]
         }
+        // Shares the same, and has a queue besides.
+        "order" => &["order", "runtime", "guest", "seize", "wool", "beat", "ticks", "lace", "chase-lev"],
         "ff-the" => &["ff-the", "the"],
         "thep" | "thep-apart" | "thep-impatient" => &["thep", "thep-apart", "thep-impatient"],
         // Shares its blocks, from which the other delegates.

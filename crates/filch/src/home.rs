@@ -15,12 +15,11 @@ use crate::aside::Aside;
 use crate::fork;
 use crate::front::{Front, current};
 use crate::here::{Here, Known};
-use crate::order::Lowered;
 use crate::own::Own;
 use crate::pace::Outer;
 use crate::policy::{Idle, Wait};
 use crate::protocol::grain::Time;
-use crate::protocol::order::Marks;
+use crate::protocol::order::{Lowered, Marks};
 use crate::protocol::sharer::{Sharer, Wakes};
 use crate::protocol::sleep::{Dormitory, Sleepers};
 use crate::protocol::ticks::Tick;
@@ -51,7 +50,7 @@ pub(crate) struct Home {
     /// The heights at which it has spawned.
     pub(crate) marks: UnsafeCell<Marks>,
     /// What of that has changed.
-    pub(crate) lowered: Lowered,
+    pub(crate) lowered: Lowered<Native>,
     /// Its forks that are not on the task stack.
     aside: Aside,
     random: Cell<Rng>,

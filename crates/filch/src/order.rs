@@ -8,7 +8,6 @@
 use std::cell::{Cell, UnsafeCell};
 use std::num::NonZeroUsize;
 
-use filch_memory::{Memory, Native, Ordering};
 use filch_queue::{Owner, Task};
 
 use crate::here::{Here, Known};
@@ -62,36 +61,6 @@ pub(crate) fn height_of(word: Task) -> Height {
 
 fn has_height(bits: usize) -> bool {
     HAS_HEIGHTS && bits & FLAG != 0
-}
-
-/// What thieves know of jobs whose height its owner has lowered since it spawned them.
-#[derive(Default)]
-pub(crate) struct Lowered(<Native as Memory>::AtomicUsize);
-
-impl Lowered {
-    /// Above a height.
-    const SHIFT: u32 = BITS + 1;
-
-    /// Owner: says that jobs at positions below `end` are not above `height`.
-    fn say(&self, height: Height, end: usize) {
-        // Relaxed, here and below: a hint.
-        self.0.store(height.pack(Self::SHIFT) | end << Self::SHIFT, Ordering::Relaxed);
-    }
-
-    /// Owner: says nothing of jobs from `end` on.
-    fn end_at(&self, end: usize) {
-        let word = self.0.load(Ordering::Relaxed);
-        if word >> Self::SHIFT > end {
-            self.0.store(word & ((1 << Self::SHIFT) - 1) | end << Self::SHIFT, Ordering::Relaxed);
-        }
-    }
-
-    /// Thief: returns the height of the job at this position, whose word has this height.
-    pub(crate) fn height(&self, position: usize, height: Height) -> Height {
-        let word = self.0.load(Ordering::Relaxed);
-        let lowered = Height::unpack(word & ((1 << Self::SHIFT) - 1), Self::SHIFT);
-        if position < word >> Self::SHIFT { height.min(lowered) } else { height }
-    }
 }
 
 impl Own<'_, Home> {
@@ -226,6 +195,8 @@ impl<P: Known> Here<'_, P> {
 
 #[cfg(test)]
 mod tests {
+    use filch_memory::{Memory, Native, Ordering};
+
     use super::*;
 
     #[test]

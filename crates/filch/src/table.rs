@@ -72,7 +72,11 @@ unsafe fn pop_aside<P: Pool>(here: Here<'_, P>, meanwhile: Meanwhile) -> Popped 
     let job = slot.cast();
     // SAFETY: the job is this worker's newest fork; if it cannot be taken back, a thief has won it.
     let settled = unsafe {
-        if !pushed || P::take_word_back(&here, job) { Settled::Unrun } else { wait::wait_job(here, job, meanwhile) }
+        if !pushed || P::take_word_back(&here, job) {
+            Settled::Unrun
+        } else {
+            wait::wait_job(here, job, height, meanwhile)
+        }
     };
     // SAFETY: the slot is the newest, and settled.
     unsafe { aside.recycle(slot, &front.scratch) };

@@ -197,6 +197,30 @@ fn before_a_worker_joins_a_fork_it_runs_what_it_has_spawned_since() {
     run::<Wool>();
 }
 
+/// The second fork that it could leap to waits for the job that the first has spawned.
+#[test]
+fn a_worker_that_waits_for_a_stolen_fork_runs_what_it_spawns_meanwhile_first() {
+    fn run<P: Pool>() {
+        let pool = pool::<P>(2, Wait::default());
+        let (begun, begins) = sync_channel(1);
+        let (ran, runs) = sync_channel(2);
+        let runs = Mutex::new(runs);
+        let await_job = || runs.lock().unwrap().recv().unwrap();
+        let stolen = move || {
+            begun.send(()).unwrap();
+            let spawn = move || {
+                filch::spawn(move || (0..2).for_each(|_| ran.send(()).unwrap()));
+            };
+            filch::join(|| filch::join(await_job, await_job), spawn);
+        };
+        pool.install(|| filch::join(move || begins.recv().unwrap(), stolen));
+    }
+    for _ in 0..if cfg!(miri) { 1 } else { 20 } {
+        ends("split", run::<Split>);
+        ends("wool", run::<Wool>);
+    }
+}
+
 /// Whoever spawns a job wakes nobody while a worker searches, which then has to pass the wake-up on.
 #[test]
 fn as_many_jobs_as_there_are_workers_begin_however_they_come() {

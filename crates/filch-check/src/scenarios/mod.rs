@@ -8,6 +8,7 @@ pub mod fence_free;
 pub mod guest;
 pub mod lineage;
 pub mod log;
+pub mod order;
 pub mod passing;
 pub mod private;
 mod protocols;
@@ -16,6 +17,7 @@ pub mod rounds;
 pub mod runtime;
 pub mod seize;
 mod several;
+mod sharer;
 pub mod tree;
 pub mod wool;
 

@@ -8,14 +8,14 @@ use filch_queue::lace::Moves;
 use super::cost::Cost::{self, Full, FullTso, Quick, QuickOnce, QuickTso};
 use super::cost::{TOO_LARGE, scenario};
 use super::guest::Own;
-use super::{guest, lineage, log, passing, rounds, runtime, seize, wool};
+use super::{guest, lineage, log, order, passing, rounds, runtime, seize, wool};
 use crate::Program;
 use crate::c11::Loom;
 use crate::scenario::{Dependence, Scenario};
 use crate::tso::Tso;
 
 pub(super) fn scenarios() -> Vec<Scenario> {
-    [runtime(), direct_stack(), jobs(), rounds(), logs()].into_iter().flatten().collect()
+    [runtime(), direct_stack(), orders(), jobs(), rounds(), logs()].into_iter().flatten().collect()
 }
 
 /// A program of filch's own protocols, on both memories.
@@ -346,6 +346,34 @@ fn logs() -> Vec<Scenario> {
 }
 
 /// Wool's direct task stack, with moving boundaries.
+/// Forks and spawned jobs in one order.
+fn orders() -> Vec<Scenario> {
+    // The owner's acts, who waits for whom, how many tasks each thief takes, the cost.
+    type Row = (&'static str, &'static [(usize, usize)], &'static [usize], Cost);
+    const ROWS: &[Row] = &[
+        // The thief takes the job first, or the fork first.
+        ("s+0-", &[(1, 0)], &[1], QuickTso),
+        ("+s0-", &[(1, 0)], &[1], QuickTso),
+        ("s++0--", &[(1, 0), (2, 0)], &[1], QuickTso),
+        ("+s+0--", &[(1, 0), (2, 0)], &[1], FullTso),
+        // The owner runs the job before it joins the fork.
+        ("+s-", &[(0, 1)], &[1], Full),
+        ("++s--", &[(1, 2)], &[], QuickTso),
+        // If a thief has ended that fork, the job is older than the next.
+        ("+se-|+1-", &[(2, 1)], &[1], QuickTso),
+    ];
+    let row = |&(acts, waits, thieves, cost): &Row| {
+        scenario(
+            "order",
+            format!("{acts} {thieves:?}, waiting {waits:?}"),
+            cost,
+            move || order::program::<Tso>(acts, waits, thieves, order::Mistake::None),
+            move || order::program::<Loom>(acts, waits, thieves, order::Mistake::None),
+        )
+    };
+    ROWS.iter().map(row).collect()
+}
+
 fn direct_stack() -> Vec<Scenario> {
     use filch::inside::protocol::wool::Params;
     use runtime::{COARSE, FICKLE};

@@ -9,16 +9,16 @@
 
 use std::sync::{Arc, Mutex};
 
-use filch::inside::protocol::grain::{self, Time};
+use filch::inside::protocol::grain;
 use filch::inside::protocol::limits::Limits;
 use filch::inside::protocol::seize::{Head, Turn};
-use filch::inside::protocol::sharer::{Sharer, Sharing, Wakes};
-use filch::inside::protocol::sleep::Sleepers;
+use filch::inside::protocol::sharer::Sharing;
 use filch::inside::protocol::split;
 use filch_memory::{Asymmetric, Atomic, Cell, Memory, Ordering};
 use filch_queue::lace::index::{Moves, SharedIndex, StealIndex};
 
 use super::queues::lock;
+use super::sharer::AllAwake;
 use crate::harm::ensure;
 use crate::{Checker, Program};
 
@@ -57,45 +57,13 @@ struct Shared<M: Memory> {
     turn: Turn<M>,
     owner: M::Cell<split::Owner>,
     slots: Vec<Slot<M>>,
-    /// None: nobody sleeps.
-    sleepers: Sleepers<M>,
-    workers: usize,
-    grain: grain::Params,
+    awake: AllAwake<M>,
     /// How often each task ran.
     ran: Mutex<Vec<usize>>,
 }
 
 /// A worker; the owner is number 0.
 struct Worker<M: Memory>(Arc<Shared<M>>, usize);
-
-impl<M: Checker> Sharer for Worker<M> {
-    type Memory = M;
-
-    fn sleepers(&self) -> &Sleepers<M> {
-        &self.0.sleepers
-    }
-
-    fn workers(&self) -> usize {
-        self.0.workers
-    }
-
-    fn wakes(&self, wakes: Wakes) {
-        unreachable!("nobody sleeps, and {wakes:?} is to be woken");
-    }
-
-    fn has_aside(&self) -> bool {
-        false
-    }
-
-    /// Returns 0: nothing takes any time.
-    fn now(&self) -> Time {
-        0
-    }
-
-    fn grain(&self) -> grain::Params {
-        self.0.grain
-    }
-}
 
 impl<M: Checker + Asymmetric> Worker<M> {
     fn stack(&self) -> split::Stack<'_, M> {
@@ -133,7 +101,7 @@ impl<M: Checker + Asymmetric> Worker<M> {
         // SAFETY: as in `with`.
         slots[slot].task.with_mut(|content| unsafe { *content = task });
         if !is_admitted {
-            self.enter(|owner| owner.pushed(&self.stack(), self, slot));
+            self.enter(|owner| owner.pushed(&self.stack(), &self.0.awake, slot));
         }
         if !early {
             head.rise(address(slot + 1));
@@ -145,7 +113,7 @@ impl<M: Checker + Asymmetric> Worker<M> {
         let Shared { limits, head, slots, .. } = &*self.0;
         head.fall(address(slot));
         let is_admitted = limits.admits_pop(address(slot).addr());
-        if is_admitted || self.enter(|owner| owner.take_back(&self.stack(), self, slot)) {
+        if is_admitted || self.enter(|owner| owner.take_back(&self.stack(), &self.0.awake, slot)) {
             return self.run(slot);
         }
         while !slots[slot].is_done.load(Ordering::Acquire) {
@@ -169,7 +137,7 @@ impl<M: Checker + Asymmetric> Worker<M> {
                 M::note(|| "insists".into());
                 let head = || slot_at(head.seen());
                 if index.has_private(head() as u32) {
-                    let share = || self.with(|owner| owner.seized(&self.stack(), self, head()));
+                    let share = || self.with(|owner| owner.seized(&self.stack(), &self.0.awake, head()));
                     let shared = turn.seize(self.1 as u32, limits, || 0, share).unwrap_or(0);
                     M::note(|| format!("has shared {shared}"));
                     if shared > 0 {
@@ -207,9 +175,7 @@ pub fn program<M: Checker + Asymmetric>(
         turn: Turn::new(),
         owner: Cell::new(owner),
         slots: (0..CAPACITY).map(slot).collect(),
-        sleepers: Sleepers::default(),
-        workers: thieves.len() + 1,
-        grain,
+        awake: AllAwake::new(thieves.len() + 1, grain),
         ran: Mutex::new(vec![0; is_joined.len()]),
     });
     let owner = Worker(Arc::clone(&shared), 0);

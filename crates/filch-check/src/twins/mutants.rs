@@ -7,15 +7,25 @@ use filch_queue::lace::Moves;
 
 use super::mutant::{Harm, Mutant, protocol};
 use super::{one_exposed, pdq, search, slips, wsq};
-use crate::scenarios::{passing, seize};
+use crate::Program;
+use crate::scenarios::{order, passing, seize};
 use crate::tso::Tso;
 
 /// All mutants, by twin.
 pub fn mutants() -> Vec<Mutant> {
-    [search::mutants(), seize(), passing(), one_exposed::mutants(), pdq::mutants(), wsq::mutants(), slips::mutants()]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        search::mutants(),
+        seize(),
+        order(),
+        passing(),
+        one_exposed::mutants(),
+        pdq::mutants(),
+        wsq::mutants(),
+        slips::mutants(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 fn seize() -> Vec<Mutant> {
@@ -23,6 +33,36 @@ fn seize() -> Vec<Mutant> {
     let program = |mistake| seize::program::<Tso>("+|+", &[2], (Moves::Updates, grain::Params::FINE), mistake);
     let shows = "a task that has not been written is shared";
     vec![protocol("seize", ("rises-early", Mistake::RisesEarly), "+|+, one thief", Harm::Race, shows, program)]
+}
+
+fn order() -> Vec<Mutant> {
+    use order::Mistake;
+    let late = |mistake| order::program::<Tso>("s+0-", &[(1, 0)], &[1], mistake);
+    let newer = |mistake| order::program::<Tso>("++s--", &[(1, 2)], &[], mistake);
+    let lowered = |mistake| order::program::<Tso>("+se-|+1-", &[(2, 1)], &[1], mistake);
+    let mutant = |mistake: (&'static str, Mistake), client, shows, program: fn(Mistake) -> Program| {
+        protocol("order", mistake, client, Harm::Hang, shows, program)
+    };
+    vec![
+        mutant(
+            ("looks-late", Mistake::LooksLate),
+            "a job, then a fork that waits for it",
+            "a fork that appears after the look at the jobs may be younger than one of them",
+            late,
+        ),
+        mutant(
+            ("no-floor", Mistake::NoFloor),
+            "a private fork that waits for a job spawned above it",
+            "the owner runs what is newer before it joins a fork",
+            newer,
+        ),
+        mutant(
+            ("lowers-in-silence", Mistake::LowersInSilence),
+            "a job that outlives the fork below it, then a fork that waits for it",
+            "thieves have to know which jobs have become older than all forks",
+            lowered,
+        ),
+    ]
 }
 
 fn passing() -> Vec<Mutant> {

@@ -208,7 +208,7 @@ unsafe impl<D: Direct> Plumbing for D {
         }
         // SAFETY: a thief has the task, so every task on the stack up to the head is stolen, or older than a stolen
         // one; tasks that run meanwhile may use the slots above it.
-        let settled = unsafe { wait::wait_job(Here::<Self>::new(front, here.head().add(1)), job, meanwhile) };
+        let settled = unsafe { wait::wait_job(Here::<Self>::new(front, here.head().add(1)), job, height, meanwhile) };
         // SAFETY: tasks pushed above meanwhile are gone, so this one is the newest again.
         unsafe { Self::joined(pool, front, &home, index) };
         (job, settled)
@@ -264,6 +264,10 @@ unsafe impl<D: Direct> Plumbing for D {
 
     fn has_older(victim: &Core<Self>, height: Height) -> bool {
         victim.pool.has_older(&victim.front, height)
+    }
+
+    fn may_steal(here: &Here<'_, Self>, victim: &Core<Self>) -> bool {
+        Self::has_work(here, victim)
     }
 
     fn ask(thief: &Core<Self>, victim: &Core<Self>) {

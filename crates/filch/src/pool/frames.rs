@@ -14,6 +14,7 @@ use super::Pool;
 use crate::front::{Front, Meanwhile, Popped};
 use crate::here::Here;
 use crate::job::{Body, Contents, Record};
+use crate::protocol::order::Height;
 use crate::protocol::state::Settled;
 use crate::slot::Job;
 use crate::unwind::discard;
@@ -78,7 +79,7 @@ unsafe fn pop<P: OnFrames>(here: Here<'_, P>, job: NonNull<Job>, pushed: bool, m
         return (job, Settled::Unrun);
     }
     // SAFETY: the job was not taken back, so a thief has it.
-    (job, unsafe { wait::wait_job(here, job, meanwhile) })
+    (job, unsafe { wait::wait_job(here, job, Height::aside(0), meanwhile) })
 }
 
 /// Ends a fork whose first branch unwinds: drops the job's work, result or payload.

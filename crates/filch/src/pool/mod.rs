@@ -194,6 +194,12 @@ pub unsafe trait Plumbing: Known + Send + Sync {
         false
     }
 
+    /// Whether a thief should try to steal from `victim`, and not only ask. In a pool that keeps the order: whether there is
+    /// something to take.
+    fn may_steal(_: &Here<'_, Self>, _victim: &Core<Self>) -> bool {
+        true
+    }
+
     /// Asks `victim` to share work, if it may have some.
     fn ask(thief: &Core<Self>, victim: &Core<Self>);
 

@@ -15,7 +15,14 @@
 //! * I3: the [floor](super::limits) of the owner's limits is at the newest mark, so the pop of a fork below a job that may
 //!   still be there takes the cold path.
 //!
-//! **Edges.** None: a height is a hint, and the queues decide who gets what.
+//! **Edges.**
+//! * E1: the owner's push of a job, then its publication of a fork ↔ the thief's look at the forks, then at the jobs. A
+//!   thief that sees the fork sees the job, and what the owner has lowered.
+//! * E2: the publication of a fork, then the push of a job ↔ the thief's look at the jobs, then at the forks.
+//!
+//! Heights are hints: the queues decide who gets what.
+
+use filch_memory::{Atomic, Memory, Ordering};
 
 /// The number of forks that an owner has in progress. Those that are not on its task stack lie above all that are.
 ///
@@ -137,12 +144,62 @@ impl Marks {
     }
 }
 
+/// What thieves know of jobs whose height the owner has lowered since it spawned them.
+///
+/// ```
+/// use filch::inside::protocol::order::{Height, Lowered};
+/// use filch_memory::Native;
+///
+/// let lowered = Lowered::<Native>::default();
+/// lowered.say(Height::GROUND, 1);
+/// assert_eq!(lowered.height(0, Height::on_stack(2)), Height::GROUND);
+/// assert_eq!(lowered.height(1, Height::on_stack(2)), Height::on_stack(2), "it was spawned later");
+/// ```
+#[derive(Debug)]
+pub struct Lowered<M: Memory>(M::AtomicUsize);
+
+impl<M: Memory> Default for Lowered<M> {
+    fn default() -> Self {
+        Self(Atomic::new(0))
+    }
+}
+
+impl<M: Memory> Lowered<M> {
+    /// The bits of a height, below those of a position.
+    const BITS: u32 = usize::BITS / 4;
+
+    /// Owner: says that jobs at positions below `end` are not above `height`.
+    pub fn say(&self, height: Height, end: usize) {
+        // Relaxed, here and below: a hint, which the owner's next publication of a fork orders (E1).
+        self.0.store(height.pack(Self::BITS) | end << Self::BITS, Ordering::Relaxed);
+    }
+
+    /// Owner: says nothing of jobs from `end` on.
+    pub fn end_at(&self, end: usize) {
+        let word = self.0.load(Ordering::Relaxed);
+        if word >> Self::BITS > end {
+            self.0.store(word & ((1 << Self::BITS) - 1) | end << Self::BITS, Ordering::Relaxed);
+        }
+    }
+
+    /// Thief: returns the height of the job at this position, which was spawned at this height.
+    pub fn height(&self, position: usize, height: Height) -> Height {
+        let word = self.0.load(Ordering::Relaxed);
+        let lowered = Height::unpack(word & ((1 << Self::BITS) - 1), Self::BITS);
+        if position < word >> Self::BITS { height.min(lowered) } else { height }
+    }
+}
+
 /// A victim as its thief sees it.
 pub trait Victim {
     /// What can be stolen.
     type Loot;
 
-    /// Returns the height of the victim's oldest job. A snapshot.
+    /// Whether the thief may try to take a fork. If so, it then sees all jobs that the victim has spawned before that fork.
+    fn may_steal_fork(&self) -> bool;
+
+    /// Returns the height of the victim's oldest job, a snapshot. The thief then sees all forks that the victim has shared
+    /// before it spawned that job.
     fn oldest_job(&self) -> Option<Height>;
 
     /// Whether the victim has a fork below this height that this thief can take, now or once it has asked. A snapshot.
@@ -151,12 +208,14 @@ pub trait Victim {
     /// Takes the oldest job.
     fn steal_job(&self) -> Option<Self::Loot>;
 
-    /// Takes the oldest fork, or asks for it.
-    fn steal_fork(&self) -> Option<Self::Loot>;
+    /// Takes the oldest fork, if it `may`, or asks for it.
+    fn steal_fork(&self, may: bool) -> Option<Self::Loot>;
 }
 
 /// Takes the oldest thing that a victim has. If that is a fork which the victim has not shared, takes nothing: the victim
-/// shares it soon, or the thief does.
+/// shares it soon, or the thief does. A fork that is shared during the search may be younger than a job spawned during the
+/// search, so the next search takes it. (If the victim takes back the fork that the thief has seen, spawns, and forks, all
+/// within the search, the thief takes the wrong one.)
 ///
 /// ```
 /// use filch::inside::protocol::order::{Height, Victim, steal_oldest};
@@ -166,6 +225,10 @@ pub trait Victim {
 ///
 /// impl Victim for Both {
 ///     type Loot = &'static str;
+///
+///     fn may_steal_fork(&self) -> bool {
+///         true
+///     }
 ///
 ///     fn oldest_job(&self) -> Option<Height> {
 ///         Some(self.0)
@@ -179,8 +242,8 @@ pub trait Victim {
 ///         Some("job")
 ///     }
 ///
-///     fn steal_fork(&self) -> Option<&'static str> {
-///         Some("fork")
+///     fn steal_fork(&self, may: bool) -> Option<&'static str> {
+///         may.then_some("fork")
 ///     }
 /// }
 ///
@@ -188,9 +251,10 @@ pub trait Victim {
 /// assert_eq!(steal_oldest(&Both(Height::on_stack(1))), Some("fork"));
 /// ```
 pub fn steal_oldest<V: Victim>(victim: &V) -> Option<V::Loot> {
+    let may = victim.may_steal_fork();
     let job = || {
         let is_oldest = victim.oldest_job().is_some_and(|height| !victim.has_older(height));
         if is_oldest { victim.steal_job() } else { None }
     };
-    job().or_else(|| victim.steal_fork()).or_else(job)
+    job().or_else(|| victim.steal_fork(may)).or_else(job)
 }

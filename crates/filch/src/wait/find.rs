@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::mem;
 use std::ptr::NonNull;
 
-use filch_memory::{Native, count};
+use filch_memory::{Memory, Native, Ordering, count};
 use filch_queue::{Steal, Task};
 
 use super::spot::Spot;
@@ -131,11 +131,20 @@ struct Target<'t, 'w, P: Pool, S> {
     steal: &'t S,
 }
 
-impl<'w, P: Pool, S: Fn(&Spot<'w, P>, usize) -> Option<NonNull<Job>>> Victim for Target<'_, 'w, P, S> {
+impl<'w, P: Pool, S: Fn(&Spot<'w, P>, usize, bool) -> Option<NonNull<Job>>> Victim for Target<'_, 'w, P, S> {
     type Loot = Find;
+
+    fn may_steal_fork(&self) -> bool {
+        let sees = P::may_steal(&self.spot.here, &self.spot.core.peers()[self.victim]);
+        // E1 of `order`.
+        Native::fence(Ordering::Acquire);
+        sees
+    }
 
     fn oldest_job(&self) -> Option<Height> {
         let (position, height) = self.spot.home().common.oldest_spawned(self.victim)?;
+        // E2 of `order`.
+        Native::fence(Ordering::Acquire);
         Some(self.spot.core.peers()[self.victim].home.lowered.height(position, height))
     }
 
@@ -150,35 +159,48 @@ impl<'w, P: Pool, S: Fn(&Spot<'w, P>, usize) -> Option<NonNull<Job>>> Victim for
         Some(Find::Spawned(job))
     }
 
-    fn steal_fork(&self) -> Option<Find> {
-        (self.steal)(self.spot, self.victim).map(|job| Find::stolen(self.victim, job))
+    fn steal_fork(&self, may: bool) -> Option<Find> {
+        (self.steal)(self.spot, self.victim, may).map(|job| Find::stolen(self.victim, job))
     }
 }
 
 impl<'w, P: Pool> Spot<'w, P> {
-    /// Steals a task from `victim`, through any number of lost races unless thieves [give up](OnLoss); returns `None` if there
-    /// is none.
-    pub(super) fn steal(&self, victim: usize) -> Option<NonNull<Job>> {
-        self.steal_by(victim, |victim| P::steal(&self.here, victim))
+    /// Steals a task from `victim` if it `may`, through any number of lost races unless thieves [give up](OnLoss); returns
+    /// `None` if there is none. Asks for more.
+    pub(super) fn steal(&self, victim: usize, may: bool) -> Option<NonNull<Job>> {
+        self.steal_by(victim, may, |victim| P::steal(&self.here, victim))
     }
 
     /// As [`Spot::steal`], for an idle worker: it may take several tasks, and keep the others.
-    fn haul(&self, victim: usize) -> Option<NonNull<Job>> {
+    fn haul(&self, victim: usize, may: bool) -> Option<NonNull<Job>> {
         // SAFETY: an idle worker's stack is empty.
         let idle = unsafe { IdleHere::new(&self.here) };
-        self.steal_by(victim, |victim| P::haul(&idle, victim))
+        self.steal_by(victim, may, |victim| P::haul(&idle, victim))
     }
 
-    fn steal_by(&self, victim: usize, attempt: impl Fn(&Core<P>) -> Steal<NonNull<Job>>) -> Option<NonNull<Job>> {
+    fn steal_by(
+        &self,
+        victim: usize,
+        may: bool,
+        attempt: impl Fn(&Core<P>) -> Steal<NonNull<Job>>,
+    ) -> Option<NonNull<Job>> {
         let home = self.home();
         if victim == home.index {
             return None;
         }
         let core = &self.core.peers()[victim];
+        let attempt = || {
+            if may {
+                attempt(core)
+            } else {
+                P::ask(self.core, core);
+                Steal::Empty
+            }
+        };
         let stealing = AbortOnUnwind("a worker panicked while it stole a task");
         let stolen = loop {
             home.counters.attempts.bump();
-            match count::stealing(|| attempt(core)) {
+            match count::stealing(attempt) {
                 Steal::Task(job) => {
                     home.has_stolen_from(victim);
                     home.counters.migrations.bump();
@@ -250,14 +272,14 @@ impl<'w, P: Pool> Spot<'w, P> {
         self.find_far_by(Self::haul)
     }
 
-    fn find_far_by(&self, steal: impl Fn(&Self, usize) -> Option<NonNull<Job>>) -> Option<Find> {
+    fn find_far_by(&self, steal: impl Fn(&Self, usize, bool) -> Option<NonNull<Job>>) -> Option<Find> {
         let home = self.home();
         home.at_victims(|victim| self.find_at(victim, &steal))
             .or_else(|| home.common.next_injected(Lane::Now).map(Find::Spawned))
     }
 
     /// Takes the oldest thing that `victim` has.
-    fn find_at(&self, victim: usize, steal: &impl Fn(&Self, usize) -> Option<NonNull<Job>>) -> Option<Find> {
+    fn find_at(&self, victim: usize, steal: &impl Fn(&Self, usize, bool) -> Option<NonNull<Job>>) -> Option<Find> {
         if victim == self.home().index { None } else { steal_oldest(&Target { spot: self, victim, steal }) }
     }
 
@@ -366,7 +388,7 @@ impl<'w, P: Pool> Spot<'w, P> {
         if is_cold() {
             return None;
         }
-        let won = self.claim_job(victim, self.steal(victim)?);
+        let won = self.claim_job(victim, self.steal(victim, true)?);
         let Won { owner, job } = won;
         // The steal has acquired everything that the owner did before it published the loot, including the end of its
         // former task.

@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 
 use filch_memory::Native;
 
-use super::find::{Find, Won};
+use super::find::{Find, Won, run_newer};
 use super::idle::run_other;
 use super::spot::{Spot, Standing};
 use crate::core::Core;
@@ -15,6 +15,7 @@ use crate::here::Here;
 use crate::patience::Timed;
 use crate::policy::{Leaps, Wait};
 use crate::pool::Pool;
+use crate::protocol::order::Height;
 use crate::protocol::sleep::{ANY_MEANWHILE, PERHAPS, Wanted};
 use crate::protocol::state::{JobState, Settled, Status, Theft};
 use crate::protocol::waiting::{Joiner, Sleeper, await_job};
@@ -23,19 +24,29 @@ use crate::timeline::Activity;
 use crate::trails::{Trail, Trails};
 use crate::unwind::AbortOnUnwind;
 
-/// Waits until `job`, stolen from this worker, is settled; `meanwhile` says whether it may help others.
+/// Waits until `job`, stolen from this worker, which forked it at this height, is settled; `meanwhile` says whether it may
+/// help others. What it spawns meanwhile comes before the next thing that it takes from others.
 ///
 /// # Safety
 /// `job` was forked by this worker, and a thief has won it.
 #[cold]
 #[inline(never)]
-pub(crate) unsafe fn wait_job<P: Pool>(mut here: Here<'_, P>, job: NonNull<Job>, meanwhile: Meanwhile) -> Settled {
+pub(crate) unsafe fn wait_job<P: Pool>(
+    mut here: Here<'_, P>,
+    job: NonNull<Job>,
+    height: Height,
+    meanwhile: Meanwhile,
+) -> Settled {
     let waiting = AbortOnUnwind("a worker panicked while it waited for a stolen task");
     // SAFETY: the job's memory is the caller's frame or slot, which stays during the wait.
     let state = &unsafe { job.as_ref() }.state;
     let home = &here.core().home;
     let settled = home.doing(Activity::Waiting, || {
         loop {
+            if here.home().may_have_newer(height) {
+                // SAFETY: the job stays where it is.
+                unsafe { run_newer(here.again(), state, height, meanwhile) };
+            }
             match next_at_join(here.again(), meanwhile, state) {
                 Ok(settled) => return settled,
                 Err(Find::Won(won)) => Spot::at(here.again()).run_won(won),

@@ -1,0 +1,329 @@
+//! The oldest comes first: tasks that block until an older one has begun.
+//!
+//! An owner forks (`+`), spawns (`s`), joins (`-`), and waits until a task has begun (its digit); or its oldest fork is
+//! stolen and ends (`e`). Tasks, forked or spawned, are numbered in the order in which they are made, and some wait for
+//! others to begin. A thief takes what is oldest. [`split`], the [limits](Limits), the [marks](Marks), [`Lowered`] and [`steal_oldest`] are those that ship; how
+//! the owner uses them, and the state of a stolen fork, are restated.
+//!
+//! Checks: no task runs twice, no joined task is lost, and every thread reaches its end.
+
+use std::cell::{Cell as Plain, RefCell};
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex};
+
+use filch::inside::protocol::grain::Params;
+use filch::inside::protocol::limits::Limits;
+use filch::inside::protocol::order::{Height, Lowered, Marks, Victim, steal_oldest};
+use filch::inside::protocol::sharer::Sharing;
+use filch::inside::protocol::split;
+use filch_memory::{Atomic, Cell, Memory, Ordering};
+use filch_queue::lace::index::{Moves, SharedIndex, StealIndex};
+use filch_queue::{ChaseLev, Owner as _, Queue, Steal, Task, Thief as _};
+
+use super::queues::lock;
+use super::sharer::AllAwake;
+use crate::harm::ensure;
+use crate::{Checker, Program};
+
+/// Mistakes that a check must find.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mistake {
+    /// None.
+    #[default]
+    None,
+    /// The thief takes a fork that it sees only after its look at the jobs.
+    LooksLate,
+    /// The owner takes back private forks without a look at newer jobs.
+    NoFloor,
+    /// The owner does not say that it has lowered jobs.
+    LowersInSilence,
+}
+
+const CAPACITY: usize = 4;
+const OVER: usize = usize::MAX;
+const SLOT: usize = 64;
+
+fn address(slot: usize) -> usize {
+    (slot + 1) * SLOT
+}
+
+struct Slot<M: Memory> {
+    task: M::Cell<usize>,
+    /// Whether its thief is done with it.
+    is_done: M::AtomicBool,
+}
+
+struct Shared<M: Memory> {
+    index: SharedIndex<M>,
+    limits: Limits<M>,
+    lowered: Lowered<M>,
+    slots: Vec<Slot<M>>,
+    awake: AllAwake<M>,
+    /// Per task, whether it has begun.
+    begun: Vec<M::AtomicBool>,
+    /// Pairs: the first waits for the second.
+    waits: &'static [(usize, usize)],
+    /// How many acts the owner has completed; [`OVER`] after the last.
+    acts: M::AtomicUsize,
+    mistake: Mistake,
+    ran: Mutex<Vec<usize>>,
+}
+
+impl<M: Checker> Shared<M> {
+    fn run(&self, task: usize) {
+        M::note(|| format!("begins task {task}"));
+        lock(&self.ran)[task] += 1;
+        self.begun[task].store(true, Ordering::Relaxed);
+        self.waits.iter().filter(|(waiter, _)| *waiter == task).for_each(|(_, other)| self.await_task(*other));
+    }
+
+    fn await_task(&self, task: usize) {
+        while !self.begun[task].load(Ordering::Relaxed) {
+            M::spin_loop();
+        }
+    }
+
+    /// Does what a thief does that takes the oldest fork, alone, and ends it.
+    fn end_oldest(&self) {
+        let StealIndex::Index(slot) = self.index.steal() else { panic!("a fork is shared") };
+        self.run_stolen(slot as usize);
+    }
+
+    fn run_stolen(&self, slot: usize) {
+        self.run_slot(slot);
+        self.slots[slot].is_done.store(true, Ordering::Release);
+    }
+
+    fn run_slot(&self, slot: usize) {
+        // SAFETY: a cell of the program; the checker reports any other access at the same time.
+        self.run(self.slots[slot].task.with(|task| unsafe { *task }));
+    }
+}
+
+struct Owner<M: Memory> {
+    shared: Arc<Shared<M>>,
+    forks: RefCell<split::Owner>,
+    jobs: RefCell<<ChaseLev as Queue<M>>::Owner>,
+    marks: RefCell<Marks>,
+    head: Plain<usize>,
+    tasks: Plain<usize>,
+}
+
+impl<M: Checker> Owner<M> {
+    fn stack(&self) -> split::Stack<'_, M> {
+        let Shared { index, limits, .. } = &*self.shared;
+        split::Stack { shared: index, limits, bottom: address(0), slot_size: SLOT, capacity: CAPACITY }
+    }
+
+    fn act(&self, act: char) {
+        match act {
+            '+' => self.fork(self.tasks.replace(self.tasks.get() + 1)),
+            's' => self.spawn(self.tasks.replace(self.tasks.get() + 1)),
+            '-' => self.join(),
+            'e' => self.shared.end_oldest(),
+            task => self.shared.await_task(task.to_digit(10).expect("an act") as usize),
+        }
+    }
+
+    fn fork(&self, task: usize) {
+        M::note(|| format!("forks task {task}"));
+        let slot = self.head.replace(self.head.get() + 1);
+        // SAFETY: as in `run_slot`.
+        self.shared.slots[slot].task.with_mut(|content| unsafe { *content = task });
+        if !self.shared.limits.admits_push(address(slot)) {
+            self.forks.borrow_mut().pushed(&self.stack(), &self.shared.awake, slot);
+        }
+    }
+
+    fn floor(&self) -> usize {
+        let floor = self.marks.borrow().newest().floor(address(0), SLOT);
+        if self.shared.mistake == Mistake::NoFloor { 0 } else { floor }
+    }
+
+    fn spawn(&self, task: usize) {
+        M::note(|| format!("spawns task {task}"));
+        let mut jobs = self.jobs.borrow_mut();
+        let position = jobs.next_position();
+        self.shared.lowered.end_at(position);
+        if self.marks.borrow_mut().note(Height::on_stack(self.head.get()), position) {
+            self.shared.limits.raise_floor(self.floor());
+        }
+        jobs.push(word_of(task, self.head.get())).expect("it has room");
+    }
+
+    fn join(&self) {
+        let slot = self.head.get() - 1;
+        let height = Height::on_stack(slot);
+        self.head.set(slot);
+        M::note(|| format!("joins slot {slot}"));
+        let shared = &*self.shared;
+        if shared.limits.admits_pop(address(slot)) {
+            return shared.run_slot(slot);
+        }
+        while !shared.slots[slot].is_done.load(Ordering::Acquire)
+            && let Some(job) = self.pop_newer(height)
+        {
+            shared.run(job);
+        }
+        self.lower(height);
+        if self.forks.borrow_mut().take_back(&self.stack(), &shared.awake, slot) {
+            return shared.run_slot(slot);
+        }
+        while !shared.slots[slot].is_done.load(Ordering::Acquire) {
+            M::spin_loop();
+        }
+        shared.slots[slot].is_done.store(false, Ordering::Relaxed);
+        self.forks.borrow_mut().joined(&self.stack());
+    }
+
+    /// As the library's `Own<Home>::pop_newer`.
+    fn pop_newer(&self, below: Height) -> Option<usize> {
+        let first = self.marks.borrow().first_above(below)?;
+        self.lower(below.above());
+        let mut jobs = self.jobs.borrow_mut();
+        let task = if jobs.next_position() > first { jobs.pop() } else { None };
+        task.map(|word| unpacked(word).0)
+    }
+
+    /// As the library's `Own<Home>::lower`.
+    fn lower(&self, height: Height) {
+        if self.marks.borrow_mut().lower(height) {
+            self.shared.limits.set_floor(self.floor());
+            let jobs = self.jobs.borrow();
+            let end = jobs.next_position();
+            let (height, end) = self.marks.borrow().height_at(end - jobs.len_hint(), end);
+            if self.shared.mistake != Mistake::LowersInSilence {
+                self.shared.lowered.say(height, end);
+            }
+        }
+    }
+}
+
+fn word_of(task: usize, forks: usize) -> Task {
+    Task::from_id(NonZeroUsize::new(1 + task + forks * 10).expect("positive"))
+}
+
+/// Returns the task in a word, and the number of forks below.
+fn unpacked(word: Task) -> (usize, usize) {
+    let number = word.id().get() - 1;
+    (number % 10, number / 10)
+}
+
+struct Thief<M: Memory> {
+    shared: Arc<Shared<M>>,
+    jobs: RefCell<<ChaseLev as Queue<M>>::Thief>,
+}
+
+impl<M: Checker> Thief<M> {
+    /// Takes and runs as many tasks, unless the owner ends before. Looks again after each act of the owner.
+    fn take(&self, tasks: usize) {
+        let acts = || self.shared.acts.load(Ordering::Acquire);
+        let (mut taken, mut seen) = (0, acts());
+        while taken < tasks && seen != OVER {
+            if let Some(run) = steal_oldest(self) {
+                run();
+                taken += 1;
+            } else {
+                while acts() == seen {
+                    M::spin_loop();
+                }
+                seen = acts();
+            }
+        }
+    }
+}
+
+impl<M: Checker> Victim for Thief<M> {
+    type Loot = Box<dyn FnOnce()>;
+
+    fn may_steal_fork(&self) -> bool {
+        let sees = self.shared.index.has_shared();
+        M::fence(Ordering::Acquire);
+        sees || self.shared.mistake == Mistake::LooksLate
+    }
+
+    fn oldest_job(&self) -> Option<Height> {
+        let (position, word) = self.jobs.borrow().oldest_hint()?;
+        M::fence(Ordering::Acquire);
+        Some(self.shared.lowered.height(position, Height::on_stack(unpacked(word).1)))
+    }
+
+    fn has_older(&self, height: Height) -> bool {
+        self.shared.index.has_unstolen_below(height.forks_on_stack(), 0)
+    }
+
+    fn steal_job(&self) -> Option<Self::Loot> {
+        let Steal::Task(word) = self.jobs.borrow_mut().steal() else { return None };
+        let shared = Arc::clone(&self.shared);
+        Some(Box::new(move || shared.run(unpacked(word).0)))
+    }
+
+    fn steal_fork(&self, may: bool) -> Option<Self::Loot> {
+        let shared = Arc::clone(&self.shared);
+        match if may { shared.index.steal() } else { StealIndex::NothingShared } {
+            StealIndex::Index(slot) => Some(Box::new(move || shared.run_stolen(slot as usize))),
+            StealIndex::NothingShared => {
+                shared.limits.request(|| 0);
+                None
+            }
+            StealIndex::Retry | StealIndex::AllStolen => None,
+        }
+    }
+}
+
+/// The owner acts, before `|` alone; each thief takes as many tasks as given, or fewer. Of each pair in `waits`, the first task blocks until
+/// the second has begun.
+pub fn program<M: Checker>(
+    acts: &'static str,
+    waits: &'static [(usize, usize)],
+    thieves: &'static [usize],
+    mistake: Mistake,
+) -> Program {
+    let (index, forks) = split::Owner::new(Moves::default(), Sharing::ByGrain);
+    let tasks = acts.matches(['+', 's']).count();
+    let (jobs, ends) = <ChaseLev as Queue<M>>::make(CAPACITY, thieves.len(), &());
+    let slot = |_| Slot { task: Cell::new(usize::MAX), is_done: Atomic::new(false) };
+    let shared = Arc::new(Shared::<M> {
+        index,
+        limits: Limits::closed(),
+        lowered: Lowered::default(),
+        slots: (0..CAPACITY).map(slot).collect(),
+        awake: AllAwake::new(thieves.len() + 1, Params::FINE),
+        begun: (0..tasks).map(|_| Atomic::new(false)).collect(),
+        waits,
+        acts: Atomic::new(0),
+        mistake,
+        ran: Mutex::new(vec![0; tasks]),
+    });
+    let owner = Owner {
+        shared: Arc::clone(&shared),
+        forks: RefCell::new(forks),
+        jobs: RefCell::new(jobs),
+        marks: RefCell::new(Marks::default()),
+        head: Plain::new(0),
+        tasks: Plain::new(0),
+    };
+    let (before, after) = acts.split_once('|').unwrap_or(("", acts));
+    before.chars().for_each(|act| owner.act(act));
+    let owner_acts = move || {
+        for (number, act) in after.chars().enumerate() {
+            owner.act(act);
+            let done = if number + 1 == after.len() { OVER } else { number + 1 };
+            owner.shared.acts.store(done, Ordering::Release);
+        }
+    };
+    let mut threads: Vec<(String, Box<dyn FnOnce()>)> = vec![("owner".into(), Box::new(owner_acts))];
+    for (number, (jobs, &times)) in ends.into_iter().zip(thieves).enumerate() {
+        let thief = Thief { shared: Arc::clone(&shared), jobs: RefCell::new(jobs) };
+        threads.push((format!("thief {number}"), Box::new(move || thief.take(times))));
+    }
+    let is_forked = acts.chars().filter(|act| "+s".contains(*act)).map(|act| act == '+');
+    let is_forked: Vec<bool> = is_forked.collect();
+    let finally = Box::new(move || {
+        for (task, &times) in lock(&shared.ran).iter().enumerate() {
+            ensure!(times > 0 || !is_forked[task], Lost, "task {task} was lost");
+            ensure!(times <= 1, Twice, "task {task} ran {times} times");
+        }
+    });
+    Program { threads, finally }
+}
