@@ -7,6 +7,7 @@ use std::ptr::NonNull;
 
 use filch_memory::Native;
 
+use crate::job;
 use crate::own::Own;
 use crate::protocol::state::JobState;
 use crate::slot::{Job, Slot};
@@ -20,6 +21,9 @@ pub(crate) struct Aside {
     spare: UnsafeCell<Vec<NonNull<Slot>>>,
     /// The number of forks here because the task stack is full.
     overflow: Cell<usize>,
+    /// Forks that the worker has run before their joins, newest last: the index of the slot where each lay on the stack, and
+    /// where it lies now.
+    early: UnsafeCell<Vec<(usize, NonNull<Slot>)>>,
 }
 
 impl Drop for Aside {
@@ -48,14 +52,71 @@ impl Own<'_, Aside> {
     /// Keeps the fork in `scratch`, in a slot that stays where it is until the fork is [taken back](Self::recycle).
     /// `push` returns whether it has shown the fork to thieves.
     pub(crate) fn keep(self, scratch: &Slot, push: impl FnOnce(NonNull<Job>) -> bool) {
-        // SAFETY: only this thread uses the list, and `pop` calls nothing else.
-        let spare = unsafe { &mut *self.spare.get() }.pop();
-        let slot = spare.unwrap_or_else(|| NonNull::from(Box::leak(Box::new(Slot::empty()))));
+        let slot = self.spare();
         // SAFETY: nobody else uses the slot, nor this thread's scratch slot.
         unsafe { slot.as_ref().fill_from(scratch) };
         let pushed = push(slot.cast());
         // SAFETY: only this thread uses the list, and `push` calls nothing else.
         unsafe { &mut *self.kept.get() }.push((slot, pushed));
+    }
+
+    /// Returns a spare slot.
+    fn spare(self) -> NonNull<Slot> {
+        // SAFETY: only this thread uses the list, and `pop` calls nothing else.
+        let spare = unsafe { &mut *self.spare.get() }.pop();
+        spare.unwrap_or_else(|| NonNull::from(Box::leak(Box::new(Slot::empty()))))
+    }
+
+    /// Gives `f` the list of the forks that have been run early.
+    fn with_early<R>(self, f: impl FnOnce(&mut Vec<(usize, NonNull<Slot>)>) -> R) -> R {
+        // SAFETY: only this thread uses the list, and each `f` is an operation of the list.
+        f(unsafe { &mut *self.seen().early.get() })
+    }
+
+    /// Moves the fork at this index of the stack, the newest that has not been run, away from its slot, so that the worker
+    /// can run it before its join; leaves an empty one there. `recall` calls its argument while no other thread can use the
+    /// slot; or returns `false`, if the fork is stolen.
+    pub(crate) fn take_early(
+        self,
+        index: usize,
+        slot: &Slot,
+        recall: impl FnOnce(&mut dyn FnMut()) -> bool,
+    ) -> Option<NonNull<Job>> {
+        let spare = self.spare();
+        // SAFETY: nobody else uses the spare slot, nor the other one while `recall` calls this.
+        let mut take = || unsafe {
+            spare.as_ref().fill_from(slot);
+            job::empty(slot);
+        };
+        if recall(&mut take) {
+            self.with_early(|early| {
+                let at = early.partition_point(|(other, _)| *other < index);
+                early.insert(at, (index, spare));
+            });
+            return Some(spare.cast());
+        }
+        // SAFETY: only this thread uses the list, and `push` calls nothing else.
+        unsafe { &mut *self.spare.get() }.push(spare);
+        None
+    }
+
+    /// Returns the index of the newest fork on the stack below `head` that has not been run early.
+    pub(crate) fn newest_below(self, head: usize) -> Option<usize> {
+        let below = |early: &mut Vec<(usize, _)>| {
+            let above = early.iter().rev().zip(1..).take_while(|((index, _), nth)| index + nth == head);
+            head - above.count()
+        };
+        self.with_early(below).checked_sub(1)
+    }
+
+    /// Returns one more than the index of the newest fork that has been run early, or 0.
+    pub(crate) fn above_early(self) -> usize {
+        self.with_early(|early| early.last().map_or(0, |(index, _)| index + 1))
+    }
+
+    /// Returns where the fork at this index of the stack lies, if it has been run early. Forgets it.
+    pub(crate) fn ran_early(self, index: usize) -> Option<NonNull<Slot>> {
+        self.with_early(|early| early.pop_if(|(newest, _)| *newest == index)).map(|(_, slot)| slot)
     }
 
     /// Returns the state of the newest kept fork.
@@ -75,7 +136,8 @@ impl Own<'_, Aside> {
     /// Moves a slot's contents to `scratch`, and takes the slot back.
     ///
     /// # Safety
-    /// The slot comes from [`newest`](Self::newest), and its job is settled or was not stolen.
+    /// The slot comes from [`newest`](Self::newest) or [`ran_early`](Self::ran_early), and its job is settled or was not
+    /// stolen.
     pub(crate) unsafe fn recycle(self, slot: NonNull<Slot>, scratch: &Slot) {
         // SAFETY: the slot is this worker's again, as are the scratch slot and the list.
         unsafe {

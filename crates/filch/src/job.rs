@@ -166,6 +166,18 @@ unsafe fn run<B: Body>(job: NonNull<Job>, here: Here<'_>) -> bool {
     }
 }
 
+/// Leaves an empty job in a slot whose contents have been moved out. Whoever runs it does nothing.
+///
+/// # Safety
+/// The slot is the current worker's.
+pub(crate) unsafe fn empty(slot: &Slot) {
+    /// The [`RunFn`] of an empty job.
+    unsafe fn run(_: NonNull<Job>, _: Here<'_>) -> bool {
+        false
+    }
+    slot.job.set_run(run as RunFn as *mut ());
+}
+
 /// Moves the work back out of a job that nobody ran.
 ///
 /// # Safety

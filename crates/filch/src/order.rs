@@ -7,6 +7,7 @@
 
 use std::cell::{Cell, UnsafeCell};
 use std::num::NonZeroUsize;
+use std::ptr::NonNull;
 
 use filch_queue::{Owner, Task};
 
@@ -16,7 +17,7 @@ use crate::own::Own;
 use crate::protocol::order::{Height, Marks};
 use crate::protocol::waiting::Sleeper;
 use crate::registry::Spawning;
-use crate::slot::Slot;
+use crate::slot::{Job, Slot};
 use crate::spawn::Spawned;
 
 /// Whether the upper bits of a word have room for a height, because no address uses them.
@@ -109,8 +110,34 @@ impl Own<'_, Home> {
         self.with_marks(|marks| marks.newest())
     }
 
+    /// The height of its newest job that nobody has taken, if there is one. A snapshot.
+    fn newest_job(self) -> Option<Height> {
+        let (end, jobs) = self.with_spawned(|spawned| (spawned.next_position(), spawned.len_hint()));
+        (jobs > 0).then(|| self.with_marks(|marks| marks.height_at(end - 1, end).0))
+    }
+
     fn floor(self) -> usize {
-        self.newest_height().floor(self.bottom(), size_of::<Slot>())
+        let early = Height::on_stack(self.aside().above_early());
+        self.newest_height().max(early).floor(self.bottom(), size_of::<Slot>())
+    }
+
+    /// As [`Aside::take_early`](crate::aside::Aside); the fork's join is then cold.
+    pub(crate) fn take_early(
+        self,
+        index: usize,
+        slot: &Slot,
+        recall: impl FnOnce(&mut dyn FnMut()) -> bool,
+    ) -> Option<NonNull<Job>> {
+        let job = self.aside().take_early(index, slot, recall)?;
+        self.stack_front().limits.raise_floor(self.floor());
+        Some(job)
+    }
+
+    /// Returns where the fork at this index of its stack lies, if it has been run early. Forgets it.
+    pub(crate) fn ran_early(self, index: usize) -> Option<NonNull<Slot>> {
+        let slot = self.aside().ran_early(index)?;
+        self.stack_front().limits.set_floor(self.floor());
+        Some(slot)
     }
 
     /// Pushes a job that may outlive its spawner, at this height, and wakes a sleeper for it.
@@ -177,10 +204,17 @@ impl<P: Known> Here<'_, P> {
         unsafe { Own::new(home) }
     }
 
-    /// Whether its newest fork, if it has one, is newer than its newest job.
+    /// Whether its newest fork that has not been run, if it has one, is newer than its newest job.
     pub(crate) fn forks_are_newer(&self) -> bool {
         let home = self.spawner();
-        self.height_of_head(home) > home.newest_height()
+        let height = self.height_of_head(home);
+        let newest = if self.is_on_stack() {
+            let newest = home.aside().newest_below(height.forks_on_stack() as usize);
+            Height::on_stack(newest.map_or(0, |newest| newest + 1))
+        } else {
+            height
+        };
+        home.newest_job().is_none_or(|job| newest > job)
     }
 
     /// Spawns a job that may outlive its spawner.

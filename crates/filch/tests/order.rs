@@ -221,6 +221,63 @@ fn a_worker_that_waits_for_a_stolen_fork_runs_what_it_spawns_meanwhile_first() {
     }
 }
 
+#[test]
+fn a_worker_that_yields_runs_its_newest_fork() {
+    let order = Mutex::new(Vec::new());
+    let note = |what| order.lock().unwrap().push(what);
+    let inner = || {
+        note("before");
+        assert!(filch::yield_now());
+        note("between");
+        assert!(filch::yield_now());
+        note("after");
+        assert!(!filch::yield_now());
+    };
+    let results = pool::<Split>(1, Wait::default()).install(|| {
+        let middle = || filch::join(inner, || (note("inner"), 1).1);
+        filch::join(middle, || (note("outer"), 2).1)
+    });
+    assert_eq!(results, (((), 1), 2));
+    assert_eq!(order.into_inner().unwrap(), ["before", "inner", "between", "outer", "after"]);
+}
+
+/// Each branch yields, so forks run long before their joins, beside thieves.
+#[test]
+fn forks_that_ran_early_are_joined_once() {
+    fn tree(depth: u32, seed: u32) -> u32 {
+        if depth == 0 {
+            return 1;
+        }
+        let pause = |n: u32| (0..n % 4).for_each(|_| _ = filch::yield_now());
+        let branch = |seed: u32| {
+            pause(seed);
+            let leaves = tree(depth - 1, seed.wrapping_mul(747_796_405).wrapping_add(1) >> 3);
+            pause(seed >> 2);
+            leaves
+        };
+        let (a, b) = filch::join(|| branch(seed), || branch(!seed));
+        a + b
+    }
+    let (rounds, depth) = if cfg!(miri) { (2, 3) } else { (30, 10) };
+    for workers in [1, 2, 5] {
+        let pool = pool::<Split>(workers, Wait::default());
+        for round in 0..rounds {
+            assert_eq!(pool.install(|| tree(depth, round)), 1 << depth, "{workers} workers");
+        }
+    }
+}
+
+#[test]
+fn a_panic_of_a_fork_that_ran_early_comes_out_of_its_join() {
+    let pool = pool::<Split>(1, Wait::default());
+    let join = || filch::join(filch::yield_now, || panic!("early"));
+    let payload = pool.install(|| std::panic::catch_unwind(join)).unwrap_err();
+    assert_eq!(payload.downcast_ref::<&str>(), Some(&"early"));
+    let both = || filch::join(|| -> () { panic!("first, {}", filch::yield_now()) }, || panic!("early"));
+    let payload = pool.install(|| std::panic::catch_unwind(both)).unwrap_err();
+    assert_eq!(payload.downcast_ref::<String>().map(String::as_str), Some("first, true"));
+}
+
 /// Whoever spawns a job wakes nobody while a worker searches, which then has to pass the wake-up on.
 #[test]
 fn as_many_jobs_as_there_are_workers_begin_however_they_come() {

@@ -1,7 +1,7 @@
 //! The oldest comes first: tasks that block until an older one has begun.
 //!
-//! An owner forks (`+`), spawns (`s`), joins (`-`), and waits until a task has begun (its digit); or its oldest fork is
-//! stolen and ends (`e`). Tasks, forked or spawned, are numbered in the order in which they are made, and some wait for
+//! An owner forks (`+`), spawns (`s`), joins (`-`), and waits until a task has begun (its digit); or yields, and
+//! runs its newest fork before the join (`y`); or its oldest fork is stolen and ends (`e`). Tasks, forked or spawned, are numbered in the order in which they are made, and some wait for
 //! others to begin. A thief takes what is oldest. [`split`], the [limits](Limits), the [marks](Marks), [`Lowered`] and [`steal_oldest`] are those that ship; how
 //! the owner uses them, and the state of a stolen fork, are restated.
 //!
@@ -41,6 +41,8 @@ pub enum Mistake {
 
 const CAPACITY: usize = 4;
 const OVER: usize = usize::MAX;
+/// Instead of the task, in the slot of a fork that has been run before its join.
+const EMPTY: usize = usize::MAX - 1;
 const SLOT: usize = 64;
 
 fn address(slot: usize) -> usize {
@@ -96,7 +98,10 @@ impl<M: Checker> Shared<M> {
 
     fn run_slot(&self, slot: usize) {
         // SAFETY: a cell of the program; the checker reports any other access at the same time.
-        self.run(self.slots[slot].task.with(|task| unsafe { *task }));
+        let task = self.slots[slot].task.with(|task| unsafe { *task });
+        if task != EMPTY {
+            self.run(task);
+        }
     }
 }
 
@@ -105,6 +110,8 @@ struct Owner<M: Memory> {
     forks: RefCell<split::Owner>,
     jobs: RefCell<<ChaseLev as Queue<M>>::Owner>,
     marks: RefCell<Marks>,
+    /// The slots of forks that have been run before their joins, which rise.
+    early: RefCell<Vec<usize>>,
     head: Plain<usize>,
     tasks: Plain<usize>,
 }
@@ -120,6 +127,7 @@ impl<M: Checker> Owner<M> {
             '+' => self.fork(self.tasks.replace(self.tasks.get() + 1)),
             's' => self.spawn(self.tasks.replace(self.tasks.get() + 1)),
             '-' => self.join(),
+            'y' => self.run_newest(),
             'e' => self.shared.end_oldest(),
             task => self.shared.await_task(task.to_digit(10).expect("an act") as usize),
         }
@@ -136,7 +144,8 @@ impl<M: Checker> Owner<M> {
     }
 
     fn floor(&self) -> usize {
-        let floor = self.marks.borrow().newest().floor(address(0), SLOT);
+        let early = Height::on_stack(self.early.borrow().last().map_or(0, |slot| slot + 1));
+        let floor = self.marks.borrow().newest().max(early).floor(address(0), SLOT);
         if self.shared.mistake == Mistake::NoFloor { 0 } else { floor }
     }
 
@@ -149,6 +158,21 @@ impl<M: Checker> Owner<M> {
             self.shared.limits.raise_floor(self.floor());
         }
         jobs.push(word_of(task, self.head.get())).expect("it has room");
+    }
+
+    /// As the library's `Direct::take_own`, for the newest of the forks that have not been run.
+    fn run_newest(&self) {
+        let head = self.head.get();
+        let Some(slot) = (0..head).rev().find(|slot| !self.early.borrow().contains(slot)) else { return };
+        let shared = &*self.shared;
+        if self.forks.borrow_mut().recall(&self.stack(), &shared.awake, slot, head) {
+            // SAFETY: as in `run_slot`.
+            let task = shared.slots[slot].task.with_mut(|task| std::mem::replace(unsafe { &mut *task }, EMPTY));
+            let at = self.early.borrow().partition_point(|other| *other < slot);
+            self.early.borrow_mut().insert(at, slot);
+            shared.limits.raise_floor(self.floor());
+            shared.run(task);
+        }
     }
 
     fn join(&self) {
@@ -166,6 +190,9 @@ impl<M: Checker> Owner<M> {
             shared.run(job);
         }
         self.lower(height);
+        if self.early.borrow_mut().pop_if(|newest| *newest == slot).is_some() {
+            shared.limits.set_floor(self.floor());
+        }
         if self.forks.borrow_mut().take_back(&self.stack(), &shared.awake, slot) {
             return shared.run_slot(slot);
         }
@@ -300,6 +327,7 @@ pub fn program<M: Checker>(
         forks: RefCell::new(forks),
         jobs: RefCell::new(jobs),
         marks: RefCell::new(Marks::default()),
+        early: RefCell::default(),
         head: Plain::new(0),
         tasks: Plain::new(0),
     };

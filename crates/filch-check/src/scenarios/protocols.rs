@@ -361,6 +361,10 @@ fn orders() -> Vec<Scenario> {
         ("++s--", &[(1, 2)], &[], QuickTso),
         // If a thief has ended that fork, the job is older than the next.
         ("+se-|+1-", &[(2, 1)], &[1], QuickTso),
+        // The owner yields, and runs forks before their joins.
+        ("+|y-", &[], &[1], QuickTso),
+        ("++|yy--", &[], &[1], FullTso),
+        ("++|y+y---", &[], &[2], FullTso),
     ];
     let row = |&(acts, waits, thieves, cost): &Row| {
         scenario(

@@ -272,8 +272,8 @@ impl OwnerIndex {
         self.begin_at(shared, index, index.wrapping_add(1));
     }
 
-    /// Declares that the deque is empty, and that the owner keeps what it pushes next, at `head`. Precondition: [`OwnerIndex::is_all_stolen`],
-    /// and there is no task.
+    /// Declares that nothing is shared, and that the owner keeps its tasks from `head` on. Precondition: [`OwnerIndex::is_all_stolen`],
+    /// and the tasks below are stolen.
     #[inline]
     pub fn keep_next<M: Memory>(&mut self, shared: &SharedIndex<M>, head: u32) {
         self.begin_at(shared, head, head);

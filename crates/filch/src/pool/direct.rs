@@ -75,6 +75,15 @@ pub(crate) unsafe trait Direct: Tuned + Sized + Send + Sync + 'static {
     /// The task is the worker's newest.
     unsafe fn take_back(own: Own<'_, Self>, front: &Front, home: &Home, index: usize) -> bool;
 
+    /// Whether it can [recall](Direct::recall) tasks.
+    const RECALLS: bool = false;
+
+    /// Makes the task at `index`, below `head`, private, and calls `take` while no thief can share it; all tasks above are
+    /// empty. Returns `false` if the task is stolen.
+    fn recall(_own: Own<'_, Self>, _: &Front, _: &Home, _index: usize, _head: usize, _take: impl FnOnce()) -> bool {
+        unreachable!("it does not recall tasks")
+    }
+
     /// Shares this much of the tasks below the head, which is on the stack.
     fn give(here: &Here<'_, Self>, share: Share);
 
@@ -202,16 +211,28 @@ unsafe impl<D: Direct> Plumbing for D {
         } else {
             NonNull::new(here.head()).expect("a slot").cast::<Job>()
         };
+        let early = home.ran_early(index);
         // SAFETY: the caller promises that the task is the newest.
-        if unsafe { Self::take_back(pool, front, &home, index) } || is_aside {
-            return (job, Settled::Unrun);
-        }
-        // SAFETY: a thief has the task, so every task on the stack up to the head is stolen, or older than a stolen
-        // one; tasks that run meanwhile may use the slots above it.
-        let settled = unsafe { wait::wait_job(Here::<Self>::new(front, here.head().add(1)), job, height, meanwhile) };
-        // SAFETY: tasks pushed above meanwhile are gone, so this one is the newest again.
-        unsafe { Self::joined(pool, front, &home, index) };
-        (job, settled)
+        let settled = if unsafe { Self::take_back(pool, front, &home, index) } || is_aside {
+            Settled::Unrun
+        } else {
+            // SAFETY: a thief has the task, so every task on the stack up to the head is stolen, or older than a stolen
+            // one; tasks that run meanwhile may use the slots above it.
+            let settled =
+                unsafe { wait::wait_job(Here::<Self>::new(front, here.head().add(1)), job, height, meanwhile) };
+            // SAFETY: tasks pushed above meanwhile are gone, so this one is the newest again.
+            unsafe { Self::joined(pool, front, &home, index) };
+            settled
+        };
+        let Some(early) = early else { return (job, settled) };
+        // The one in the slot was empty.
+        // SAFETY: the slot is this worker's, and its job has been run.
+        let settled = unsafe {
+            let settled = early.as_ref().job.state.settled().expect("it ran where the worker found it");
+            home.aside().recycle(early, &front.scratch);
+            settled
+        };
+        (front.scratch_job(), settled)
     }
 
     unsafe fn push_word(here: &Here<'_, Self>, job: NonNull<Job>) -> bool {
@@ -284,6 +305,21 @@ unsafe impl<D: Direct> Plumbing for D {
         victim.pool.has_shared() || words(here).sees_work_of(victim.home.index)
     }
 
+    fn take_own(here: &Here<'_, Self>) -> Option<NonNull<Job>> {
+        if !Self::RECALLS {
+            return Self::steal_own(here);
+        }
+        let own = words(here).pop_own();
+        if own.is_some() || !here.is_on_stack() {
+            return own;
+        }
+        let (pool, home, head) = (here.pool(), here.home(), index_of(here));
+        let index = home.aside().newest_below(head).filter(|_| head <= pool.stack().capacity())?;
+        // SAFETY: the slot is on the stack.
+        let slot = unsafe { &*pool.stack().at(index) };
+        home.take_early(index, slot, |take| Self::recall(pool, here.front(), &home, index, head, take))
+    }
+
     fn steal_own(here: &Here<'_, Self>) -> Option<NonNull<Job>> {
         if let Some(job) = words(here).pop_own() {
             return Some(job);
@@ -303,8 +339,8 @@ unsafe impl<D: Direct> Plumbing for D {
 
     fn has_own(here: &Here<'_, Self>) -> bool {
         let height = if here.is_on_stack() { index_of(here) } else { 0 };
-        // Thieves take the oldest first, so the newest tells whether one is left.
-        let newest = height.checked_sub(1).and_then(|index| here.pool().seen().stack().get(index));
+        // Thieves take the oldest first, so the newest that has not been run tells whether one is left.
+        let newest = here.home().aside().newest_below(height).and_then(|index| here.pool().seen().stack().get(index));
         newest.is_some_and(|job| matches!(job.state.status(), Status::Fresh | Status::Offered))
             || !words(here).is_empty()
     }

@@ -234,8 +234,13 @@ pub unsafe trait Plumbing: Known + Send + Sync {
     /// Whether there is something to steal from `victim`, accurate enough for a last look before sleep.
     fn has_work(here: &Here<'_, Self>, victim: &Core<Self>) -> bool;
 
-    /// Takes one of the worker's own forks as a thief would, so that its join finds it stolen. For a worker that yields
-    /// in the middle of a branch.
+    /// Takes one of the worker's own forks, which the caller must run at once, so that its join finds it done: the newest, or
+    /// what [`steal_own`](Plumbing::steal_own) takes. For a worker that yields in the middle of a branch.
+    fn take_own(here: &Here<'_, Self>) -> Option<NonNull<Job>> {
+        Self::steal_own(here)
+    }
+
+    /// Takes one of the worker's own forks as a thief would, so that its join finds it stolen.
     fn steal_own(here: &Here<'_, Self>) -> Option<NonNull<Job>>;
 
     /// Whether the worker has forked something that nobody has stolen. A snapshot.

@@ -150,6 +150,18 @@ unsafe impl Direct for Split {
         Self::enter(own, front, home, |owner, stack| owner.take_back(stack, home, index))
     }
 
+    const RECALLS: bool = true;
+
+    fn recall(own: Own<'_, Self>, front: &Front, home: &Home, index: usize, head: usize, take: impl FnOnce()) -> bool {
+        Self::enter(own, front, home, |owner, stack| {
+            let is_own = owner.recall(stack, home, index, head);
+            if is_own {
+                take();
+            }
+            is_own
+        })
+    }
+
     fn give(here: &Here<'_, Self>, share: Share) {
         let (index, home) = (index_of(here), here.home());
         Self::enter(here.pool(), here.front(), &home, |owner, stack| {

@@ -163,6 +163,42 @@ impl Owner {
         true
     }
 
+    /// Makes the task at `index`, below `head`, private, so that the owner may run it before its join; all tasks above are
+    /// empty. Returns `false` if it is stolen.
+    pub fn recall<M: Sleep>(
+        &mut self,
+        stack: &Stack<'_, M>,
+        sharer: &impl Sharer<Memory = M>,
+        index: usize,
+        head: usize,
+    ) -> bool {
+        if self.index.is_all_stolen() {
+            return false;
+        }
+        if index < self.index.split() as usize {
+            // So what is taken back is the newest.
+            self.index.grow_by(stack.shared, head as u32, Amount::All);
+            while index < self.index.split() as usize {
+                let first = self.index.split();
+                if self.index.shrink_by(stack.shared, Amount::One).has_task() {
+                    sharer.has_shrunk();
+                    continue;
+                }
+                // All below are stolen.
+                if first as usize == head {
+                    stack.limits.close();
+                } else {
+                    // Those above are its own again.
+                    self.index.keep_next(stack.shared, first);
+                    self.reopen(stack, sharer, false);
+                }
+                return false;
+            }
+        }
+        self.reopen(stack, sharer, false);
+        true
+    }
+
     /// Shares `amount` of the tasks below `head`, which have been written.
     pub fn give<M: Sleep>(
         &mut self,

@@ -256,6 +256,15 @@ impl<M: Memory> JobState<M> {
         }
     }
 
+    /// Returns how the job was settled, by a thread whose work the caller sees, or `None` if it is not settled as run.
+    pub fn settled(&self) -> Option<Settled> {
+        match self.status() {
+            Status::Done => Some(Settled::Done),
+            Status::Panicked => Some(Settled::Panicked),
+            _ => None,
+        }
+    }
+
     /// Owner: asks to be woken when the job is settled. Returns `false` if it is settled already, or has just passed to
     /// another thief. Precondition: a thief has claimed the job.
     pub fn announce_sleep(&self) -> bool {

@@ -238,11 +238,11 @@ impl<'w, P: Pool> Spot<'w, P> {
         self.find_in_turn().or_else(|| self.find_own())
     }
 
-    /// As [`Spot::find_near`], in the middle of a task: the worker also has forks. What is newer comes first, as far as the
-    /// worker can take it: of its forks on the stack, the oldest.
+    /// As [`Spot::find_near`], in the middle of a task: the worker also has forks. What is newer comes first, in a pool that
+    /// keeps the order; where it cannot take its newest fork, its oldest.
     #[inline]
     pub(super) fn find_within(&self) -> Option<Find> {
-        let forked = || self.find_forked();
+        let forked = || P::take_own(&self.here).map(|job| Find::Won(self.claim_job(self.home().index, job)));
         let newer_fork = || if self.here.forks_are_newer() { forked() } else { None };
         let spawned = || self.home().pop_spawned().map(Find::Spawned);
         let mail = || self.home().next_mail().map(Find::Spawned);

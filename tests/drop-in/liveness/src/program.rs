@@ -203,13 +203,6 @@ impl Program {
         }
     }
 
-    /// Whether a task of it calls `yield_now`.
-    pub fn yields(&self) -> bool {
-        let mut yields = false;
-        self.walk(|body, _, _| yields |= body.steps.iter().any(|step| matches!(step.op, Op::Yield | Op::Poll)));
-        yields
-    }
-
     /// How often each body is to run, by its number.
     pub fn expected(&self) -> Vec<usize> {
         let mut expected = Vec::new();
