@@ -133,6 +133,11 @@ impl Own<'_, Home> {
         Some(job)
     }
 
+    /// Whether its newest fork, at this height, has been run early.
+    pub(crate) fn has_run_early(self, height: Height) -> bool {
+        self.aside().above_early() == height.forks_on_stack() as usize + 1
+    }
+
     /// Returns where the fork at this index of its stack lies, if it has been run early. Forgets it.
     pub(crate) fn ran_early(self, index: usize) -> Option<NonNull<Slot>> {
         let slot = self.aside().ran_early(index)?;

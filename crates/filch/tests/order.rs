@@ -241,6 +241,34 @@ fn a_worker_that_yields_runs_its_newest_fork() {
     assert_eq!(order.into_inner().unwrap(), ["before", "inner", "between", "outer", "after"]);
 }
 
+/// What the worker has spawned since then is left, as at the join of a fork that a thief has ended.
+#[test]
+fn after_a_fork_that_ran_early_spawned_jobs_wait() {
+    let pool = pool::<Split>(1, Wait::default());
+    let ran = Arc::new(Mutex::new(false));
+    let ran_at_the_join = pool.install(|| {
+        let set = Arc::clone(&ran);
+        let branch = || {
+            assert!(filch::yield_now());
+            filch::spawn(move || *set.lock().unwrap() = true);
+        };
+        filch::join(branch, || ());
+        *ran.lock().unwrap()
+    });
+    assert!(!ran_at_the_join);
+}
+
+#[test]
+fn a_fork_runs_once_if_a_job_before_its_join_yields() {
+    let pool = pool::<Split>(1, Wait::default());
+    let ran = Mutex::new(0);
+    pool.install(|| {
+        let branch = || filch::spawn(|| assert!(filch::yield_now()));
+        filch::join(branch, || *ran.lock().unwrap() += 1);
+    });
+    assert_eq!(ran.into_inner().unwrap(), 1);
+}
+
 /// Each branch yields, so forks run long before their joins, beside thieves.
 #[test]
 fn forks_that_ran_early_are_joined_once() {

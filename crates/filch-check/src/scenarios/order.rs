@@ -184,13 +184,16 @@ impl<M: Checker> Owner<M> {
         if shared.limits.admits_pop(address(slot)) {
             return shared.run_slot(slot);
         }
-        while !shared.slots[slot].is_done.load(Ordering::Acquire)
+        let ran_early = self.early.borrow_mut().pop_if(|newest| *newest == slot).is_some();
+        // No task of this program yields, so none runs the fork meanwhile.
+        while !ran_early
+            && !shared.slots[slot].is_done.load(Ordering::Acquire)
             && let Some(job) = self.pop_newer(height)
         {
             shared.run(job);
         }
         self.lower(height);
-        if self.early.borrow_mut().pop_if(|newest| *newest == slot).is_some() {
+        if ran_early {
             shared.limits.set_floor(self.floor());
         }
         if self.forks.borrow_mut().take_back(&self.stack(), &shared.awake, slot) {

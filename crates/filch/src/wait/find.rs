@@ -94,7 +94,7 @@ pub(super) struct Won {
 }
 
 /// Runs what the worker has spawned since it forked the task of `state`, at the height `below`, which it is about to join;
-/// until the task has ended, if a thief has it. If the worker must not help, or its stack is low, it leaves all for later.
+/// until the task has ended, if a thief has it or the worker runs it meanwhile. If the worker must not help, or its stack is low, it leaves all for later.
 ///
 /// # Safety
 /// The job of `state` stays where it is.
@@ -113,7 +113,7 @@ pub(crate) unsafe fn run_newer<P: Pool>(
         // A job may run long, and the worker does not answer meanwhile.
         spot.share();
         // SAFETY: by the caller's promise.
-        let is_over = || matches!(unsafe { &*state }.status(), Status::Done | Status::Panicked);
+        let is_over = || unsafe { &*state }.settled().is_some() || home.has_run_early(below);
         while !is_over()
             && let Some(job) = home.pop_newer(below)
         {
