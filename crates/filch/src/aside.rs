@@ -1,4 +1,6 @@
-//! Slots for forks that are not on the task stack, because it is full or the head is unknown.
+//! Slots for forks that are not on the task stack, because it is full or the head is unknown; or which have left it, because
+//! their worker runs them before their joins. These leave an empty task on the stack, which a thief may take as any other;
+//! the [floor](crate::protocol::limits) of the limits makes their joins cold.
 //!
 //! Invariant: forks end newest first, so the newest kept fork is the next to be joined.
 
