@@ -63,6 +63,7 @@ impl Own<'_, Aside> {
     }
 
     /// Returns a spare slot.
+    #[inline]
     fn spare(self) -> NonNull<Slot> {
         // SAFETY: only this thread uses the list, and `pop` calls nothing else.
         let spare = unsafe { &mut *self.spare.get() }.pop();

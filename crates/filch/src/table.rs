@@ -75,7 +75,7 @@ unsafe fn pop_aside<P: Pool>(here: Here<'_, P>, meanwhile: Meanwhile) -> Popped 
         if !pushed || P::take_word_back(&here, job) {
             Settled::Unrun
         } else {
-            wait::wait_job(here, job, height, meanwhile)
+            wait::wait_job(here, job, Height::aside(aside.len()), meanwhile)
         }
     };
     // SAFETY: the slot is the newest, and settled.

@@ -212,7 +212,7 @@ unsafe impl<D: Direct> Plumbing for D {
             NonNull::new(here.head()).expect("a slot").cast::<Job>()
         };
         // Perhaps by one of those jobs.
-        let early = home.ran_early(index);
+        let early = if Self::RECALLS { home.ran_early(index) } else { None };
         // SAFETY: the caller promises that the task is the newest.
         let settled = if unsafe { Self::take_back(pool, front, &home, index) } || is_aside {
             Settled::Unrun
