@@ -1,5 +1,6 @@
 //! The scenarios that every queue and every protocol must survive.
 
+mod awake;
 mod battery;
 mod blocks;
 mod cost;
@@ -17,7 +18,6 @@ pub mod rounds;
 pub mod runtime;
 pub mod seize;
 mod several;
-mod sharer;
 pub mod tree;
 pub mod wool;
 

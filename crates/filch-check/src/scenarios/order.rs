@@ -16,12 +16,12 @@ use filch::inside::protocol::limits::Limits;
 use filch::inside::protocol::order::{Height, Lowered, Marks, Victim, steal_oldest};
 use filch::inside::protocol::sharer::Sharing;
 use filch::inside::protocol::split;
-use filch_memory::{Atomic, Cell, Memory, Ordering};
+use filch_memory::{Atomic, Memory, Ordering};
 use filch_queue::lace::index::{Moves, SharedIndex, StealIndex};
 use filch_queue::{ChaseLev, Owner as _, Queue, Steal, Task, Thief as _};
 
+use super::awake::{AllAwake, Slot};
 use super::queues::lock;
-use super::sharer::AllAwake;
 use crate::harm::ensure;
 use crate::{Checker, Program};
 
@@ -47,12 +47,6 @@ const SLOT: usize = 64;
 
 fn address(slot: usize) -> usize {
     (slot + 1) * SLOT
-}
-
-struct Slot<M: Memory> {
-    task: M::Cell<usize>,
-    /// Whether its thief is done with it.
-    is_done: M::AtomicBool,
 }
 
 struct Shared<M: Memory> {
@@ -93,12 +87,11 @@ impl<M: Checker> Shared<M> {
 
     fn run_stolen(&self, slot: usize) {
         self.run_slot(slot);
-        self.slots[slot].is_done.store(true, Ordering::Release);
+        self.slots[slot].end();
     }
 
     fn run_slot(&self, slot: usize) {
-        // SAFETY: a cell of the program; the checker reports any other access at the same time.
-        let task = self.slots[slot].task.with(|task| unsafe { *task });
+        let task = self.slots[slot].task();
         if task != EMPTY {
             self.run(task);
         }
@@ -136,8 +129,7 @@ impl<M: Checker> Owner<M> {
     fn fork(&self, task: usize) {
         M::note(|| format!("forks task {task}"));
         let slot = self.head.replace(self.head.get() + 1);
-        // SAFETY: as in `run_slot`.
-        self.shared.slots[slot].task.with_mut(|content| unsafe { *content = task });
+        self.shared.slots[slot].with_task(|content| *content = task);
         if !self.shared.limits.admits_push(address(slot)) {
             self.forks.borrow_mut().pushed(&self.stack(), &self.shared.awake, slot);
         }
@@ -166,8 +158,7 @@ impl<M: Checker> Owner<M> {
         let Some(slot) = (0..head).rev().find(|slot| !self.early.borrow().contains(slot)) else { return };
         let shared = &*self.shared;
         if self.forks.borrow_mut().recall(&self.stack(), &shared.awake, slot, head) {
-            // SAFETY: as in `run_slot`.
-            let task = shared.slots[slot].task.with_mut(|task| std::mem::replace(unsafe { &mut *task }, EMPTY));
+            let task = shared.slots[slot].with_task(|task| std::mem::replace(task, EMPTY));
             let at = self.early.borrow().partition_point(|other| *other < slot);
             self.early.borrow_mut().insert(at, slot);
             shared.limits.raise_floor(self.floor());
@@ -187,7 +178,7 @@ impl<M: Checker> Owner<M> {
         let ran_early = self.early.borrow_mut().pop_if(|newest| *newest == slot).is_some();
         // No task of this program yields, so none runs the fork meanwhile.
         while !ran_early
-            && !shared.slots[slot].is_done.load(Ordering::Acquire)
+            && !shared.slots[slot].is_done()
             && let Some(job) = self.pop_newer(height)
         {
             shared.run(job);
@@ -199,10 +190,7 @@ impl<M: Checker> Owner<M> {
         if self.forks.borrow_mut().take_back(&self.stack(), &shared.awake, slot) {
             return shared.run_slot(slot);
         }
-        while !shared.slots[slot].is_done.load(Ordering::Acquire) {
-            M::spin_loop();
-        }
-        shared.slots[slot].is_done.store(false, Ordering::Relaxed);
+        shared.slots[slot].await_thief();
         self.forks.borrow_mut().joined(&self.stack());
     }
 
@@ -312,12 +300,11 @@ pub fn program<M: Checker>(
     let (index, forks) = split::Owner::new(Moves::default(), Sharing::ByGrain);
     let tasks = acts.matches(['+', 's']).count();
     let (jobs, ends) = <ChaseLev as Queue<M>>::make(CAPACITY, thieves.len(), &());
-    let slot = |_| Slot { task: Cell::new(usize::MAX), is_done: Atomic::new(false) };
     let shared = Arc::new(Shared::<M> {
         index,
         limits: Limits::closed(),
         lowered: Lowered::default(),
-        slots: (0..CAPACITY).map(slot).collect(),
+        slots: (0..CAPACITY).map(|_| Slot::new()).collect(),
         awake: AllAwake::new(thieves.len() + 1, Params::FINE),
         begun: (0..tasks).map(|_| Atomic::new(false)).collect(),
         waits,

@@ -14,11 +14,11 @@ use filch::inside::protocol::limits::Limits;
 use filch::inside::protocol::seize::{Head, Turn};
 use filch::inside::protocol::sharer::Sharing;
 use filch::inside::protocol::split;
-use filch_memory::{Asymmetric, Atomic, Cell, Memory, Ordering};
+use filch_memory::{Asymmetric, Cell, Memory};
 use filch_queue::lace::index::{Moves, SharedIndex, StealIndex};
 
+use super::awake::{AllAwake, Slot};
 use super::queues::lock;
-use super::sharer::AllAwake;
 use crate::harm::ensure;
 use crate::{Checker, Program};
 
@@ -42,12 +42,6 @@ fn address(slot: usize) -> *mut u8 {
 
 fn slot_at(head: *mut u8) -> usize {
     head.addr() / SLOT - 1
-}
-
-struct Slot<M: Memory> {
-    task: M::Cell<usize>,
-    /// Whether its thief is done with it.
-    is_done: M::AtomicBool,
 }
 
 struct Shared<M: Memory> {
@@ -84,8 +78,7 @@ impl<M: Checker + Asymmetric> Worker<M> {
     }
 
     fn run(&self, slot: usize) {
-        // SAFETY: as in `with`.
-        let task = self.0.slots[slot].task.with(|task| unsafe { *task });
+        let task = self.0.slots[slot].task();
         M::note(|| format!("runs task {task}"));
         lock(&self.0.ran)[task] += 1;
     }
@@ -98,8 +91,7 @@ impl<M: Checker + Asymmetric> Worker<M> {
         if early {
             head.rise(address(slot + 1));
         }
-        // SAFETY: as in `with`.
-        slots[slot].task.with_mut(|content| unsafe { *content = task });
+        slots[slot].with_task(|content| *content = task);
         if !is_admitted {
             self.enter(|owner| owner.pushed(&self.stack(), &self.0.awake, slot));
         }
@@ -116,10 +108,7 @@ impl<M: Checker + Asymmetric> Worker<M> {
         if is_admitted || self.enter(|owner| owner.take_back(&self.stack(), &self.0.awake, slot)) {
             return self.run(slot);
         }
-        while !slots[slot].is_done.load(Ordering::Acquire) {
-            M::spin_loop();
-        }
-        slots[slot].is_done.store(false, Ordering::Relaxed);
+        slots[slot].await_thief();
         self.enter(|owner| owner.joined(&self.stack()));
     }
 
@@ -130,7 +119,7 @@ impl<M: Checker + Asymmetric> Worker<M> {
             StealIndex::Index(slot) => {
                 let slot = slot as usize;
                 self.run(slot);
-                slots[slot].is_done.store(true, Ordering::Release);
+                slots[slot].end();
             }
             StealIndex::Retry | StealIndex::AllStolen => {}
             StealIndex::NothingShared => {
@@ -167,14 +156,13 @@ pub fn program<M: Checker + Asymmetric>(
             is_joined[task] = true;
         }
     }
-    let slot = |_| Slot { task: Cell::new(usize::MAX), is_done: Atomic::new(false) };
     let shared = Arc::new(Shared::<M> {
         index,
         limits: Limits::closed(),
         head: Head::new(address(0)),
         turn: Turn::new(),
         owner: Cell::new(owner),
-        slots: (0..CAPACITY).map(slot).collect(),
+        slots: (0..CAPACITY).map(|_| Slot::new()).collect(),
         awake: AllAwake::new(thieves.len() + 1, grain),
         ran: Mutex::new(vec![0; is_joined.len()]),
     });
