@@ -121,25 +121,21 @@ fn loops() {
 /// One of two threads waits in the middle of its task until the other has run everything.
 fn thieves() {
     let two = pool(2);
-    let all_of = |log: &Log, count| {
-        let log = log.clone();
-        move || _ = until(|| log.get().len() == count)
-    };
     tell_in(&two, "mixed.thief.spawn_before_a_fork", 3, |log| {
         spawn(log, "spawn");
-        rayon::join(all_of(log, 2), || log.add("fork"));
+        rayon::join(|| log.reaches(2), || log.add("fork"));
     });
     tell_in(&two, "mixed.thief.fork_before_a_spawn", 3, |log| {
         let first = || {
             spawn(log, "spawn");
-            all_of(log, 2)();
+            log.reaches(2);
         };
         rayon::join(first, || log.add("fork"));
     });
     tell_in(&two, "mixed.thief.spawns_and_forks", 6, |log| {
         let inner = || {
             spawn(log, "spawn 3");
-            all_of(log, 5)();
+            log.reaches(5);
         };
         let outer = || {
             spawn(log, "spawn 2");
@@ -161,7 +157,7 @@ fn thieves() {
                 inject(&two, log, "injected");
             }
             ready.wait();
-            all_of(log, 2)();
+            log.reaches(2);
         });
     }
     tell_in(&two, "mixed.thief.injected_before_a_fork", 3, |log| {
@@ -169,7 +165,7 @@ fn thieves() {
         inject(&two, log, "injected");
         let first = || {
             ready.wait();
-            all_of(log, 2)();
+            log.reaches(2);
         };
         rayon::join(first, || log.add("fork"));
     });
@@ -216,7 +212,7 @@ fn waits() {
         }),
     ];
     for (name, give) in ways {
-        let all = |log: &Log| _ = until(|| log.get().len() == 3);
+        let all = |log: &Log| log.reaches(3);
         tell_in(&two, &format!("mixed.wait.join.{name}"), 4, |log| {
             let stolen = AtomicBool::new(false);
             let first = || {
@@ -248,7 +244,7 @@ fn waits() {
     let (one, other) = (pool(1), pool(1));
     tell_in(&one, "mixed.wait.pool.spawns", 4, |log| {
         names.into_iter().for_each(|name| spawn(log, name));
-        other.install(|| _ = until(|| log.get().len() == 3));
+        other.install(|| log.reaches(3));
     });
 }
 

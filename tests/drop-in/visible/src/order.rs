@@ -5,7 +5,7 @@ use std::thread;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use crate::{Group, Log, pool, say, until};
+use crate::{Group, Log, pool, say};
 
 pub const GROUPS: &[Group] = &[
     ("order.spawn", spawns),
@@ -327,26 +327,22 @@ fn breadth_first() {
 /// One of two threads waits in the middle of its task until the other has run everything.
 fn thieves() {
     let two = pool(2);
-    let all_of = |log: &Log, count| {
-        let log = log.clone();
-        move || _ = until(|| log.get().len() == count)
-    };
     tell_in(&two, "order.thief.spawns", 4, |log| {
         ["1", "2", "3"].into_iter().for_each(|name| spawn(log, name));
-        all_of(log, 3)();
+        log.reaches(3);
     });
     tell_in(&two, "order.thief.fifo_spawns", 4, |log| {
         ["1", "2", "3"].into_iter().for_each(|name| spawn_fifo(log, name));
-        all_of(log, 3)();
+        log.reaches(3);
     });
     tell_in(&two, "order.thief.scope", 4, |log| {
         rayon::scope(|s| {
             ["1", "2", "3"].into_iter().for_each(|name| s.spawn(move |_| log.add(name)));
-            all_of(log, 3)();
+            log.reaches(3);
         });
     });
     tell_in(&two, "order.thief.forks", 3, |log| {
-        let inner = || rayon::join(all_of(log, 2), || log.add("inner"));
+        let inner = || rayon::join(|| log.reaches(2), || log.add("inner"));
         rayon::join(inner, || log.add("outer"));
     });
 }
