@@ -25,7 +25,7 @@ pub(crate) struct Aside {
     overflow: Cell<usize>,
     /// Forks that the worker has run before their joins, newest last: the index of the slot where each lay on the stack, and
     /// where it lies now.
-    early: UnsafeCell<Vec<(usize, NonNull<Slot>)>>,
+    early: Cell<Vec<(usize, NonNull<Slot>)>>,
 }
 
 impl Drop for Aside {
@@ -72,8 +72,10 @@ impl Own<'_, Aside> {
 
     /// Gives `f` the list of the forks that have been run early.
     fn with_early<R>(self, f: impl FnOnce(&mut Vec<(usize, NonNull<Slot>)>) -> R) -> R {
-        // SAFETY: only this thread uses the list, and each `f` is an operation of the list.
-        f(unsafe { &mut *self.seen().early.get() })
+        let mut early = self.early.take();
+        let result = f(&mut early);
+        self.early.set(early);
+        result
     }
 
     /// Moves the fork at this index of the stack, the newest that has not been run, away from its slot, so that the worker

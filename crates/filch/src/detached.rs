@@ -68,8 +68,7 @@ impl Common {
     /// As [`Common::assert_here`].
     pub(crate) fn hand_in_detached(&self, task: impl FnOnce() + Send + 'static) {
         match self.here() {
-            // SAFETY: it is used at once, to spawn.
-            Some(_) => unsafe { Here::current() }.spawn_detached(task),
+            Some(_) => spawn_detached_here(task),
             None => {
                 self.begins_outside();
                 self.inject_counted(detached(task));
@@ -132,6 +131,15 @@ impl<P: Known> Here<'_, P> {
         self.spawner().begins();
         self.spawn(detached(task));
     }
+}
+
+/// [Spawns](Here::spawn_detached) a task that nobody joins on the worker that this thread is.
+///
+/// # Panics
+/// Outside all pools.
+pub(crate) fn spawn_detached_here(task: impl FnOnce() + Send + 'static) {
+    // SAFETY: it is used at once, to spawn.
+    unsafe { Here::current() }.spawn_detached(task);
 }
 
 impl Own<'_, Home> {

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use crossbeam_queue::SegQueue;
 use filch_memory::{Atomic, Memory, Native, Ordering};
 
+use crate::detached::spawn_detached_here;
 use crate::here::Here;
 use crate::home::{Home, current_home};
 use crate::latch::{self, Latch, Waiter};
@@ -366,8 +367,7 @@ where
     F: FnOnce() + Send + 'static,
 {
     match current_home() {
-        // SAFETY: it is used at once, to spawn.
-        Some(_) => unsafe { Here::current() }.spawn_detached(task),
+        Some(_) => spawn_detached_here(task),
         None => ThreadPool::global().spawn(task),
     }
 }

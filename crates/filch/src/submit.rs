@@ -13,6 +13,7 @@ use std::thread;
 
 use filch_memory::{Atomic, Memory, Native, Ordering};
 
+use crate::detached::spawn_detached_here;
 use crate::front::Reach;
 use crate::here::Here;
 use crate::home::current_home;
@@ -309,7 +310,6 @@ where
         return ThreadPool::global().submit(f);
     }
     let (task, submitted) = Submitted::of(f);
-    // SAFETY: it is used at once, to spawn.
-    unsafe { Here::current() }.spawn_detached(task);
+    spawn_detached_here(task);
     submitted
 }

@@ -36,6 +36,11 @@ fn on_pools(f: impl Fn(&str, Arc<dyn OnPool>)) {
     }
 }
 
+/// Runs a program within such pools, where it must come to an end.
+fn in_pools(program: fn()) {
+    on_pools(|what, pool| ends(what, move || pool.install(Box::new(program))));
+}
+
 fn pool<P: Pool>(workers: usize, wait: Wait) -> ThreadPool<P> {
     Builder::<P>::new().workers(workers).wait(wait).build().unwrap()
 }
@@ -84,16 +89,12 @@ fn a_consumer_handed_in_from_outside_begins_before_a_later_loop_takes_all_worker
 
 #[test]
 fn a_consumer_spawned_in_a_scope_begins_before_the_scopes_loop_takes_all_workers() {
-    on_pools(|what, pool| {
-        ends(what, move || {
-            pool.install(Box::new(|| {
-                let (sender, receiver) = sync_channel(1);
-                filch::scope(|s| {
-                    s.spawn(|_| consume(receiver));
-                    feed(&sender);
-                    drop(sender);
-                });
-            }));
+    in_pools(|| {
+        let (sender, receiver) = sync_channel(1);
+        filch::scope(|s| {
+            s.spawn(|_| consume(receiver));
+            feed(&sender);
+            drop(sender);
         });
     });
 }
@@ -101,25 +102,21 @@ fn a_consumer_spawned_in_a_scope_begins_before_the_scopes_loop_takes_all_workers
 /// The loop forks where a fork lay that is older than the consumer.
 #[test]
 fn a_consumer_spawned_within_an_earlier_fork_begins_before_a_later_loop() {
-    on_pools(|what, pool| {
-        ends(what, move || {
-            pool.install(Box::new(|| {
-                let (sender, receiver) = sync_channel(1);
-                let taken = Mutex::new(Some(receiver));
-                let meet = Barrier::new(2);
-                filch::scope(|s| {
-                    filch::join(
-                        || {
-                            let receiver = taken.lock().unwrap().take().unwrap();
-                            s.spawn(|_| consume(receiver));
-                            meet.wait();
-                            filch::join(|| feed(&sender), || ());
-                        },
-                        || meet.wait(),
-                    );
-                    drop(sender);
-                });
-            }));
+    in_pools(|| {
+        let (sender, receiver) = sync_channel(1);
+        let taken = Mutex::new(Some(receiver));
+        let meet = Barrier::new(2);
+        filch::scope(|s| {
+            filch::join(
+                || {
+                    let receiver = taken.lock().unwrap().take().unwrap();
+                    s.spawn(|_| consume(receiver));
+                    meet.wait();
+                    filch::join(|| feed(&sender), || ());
+                },
+                || meet.wait(),
+            );
+            drop(sender);
         });
     });
 }
@@ -127,42 +124,34 @@ fn a_consumer_spawned_within_an_earlier_fork_begins_before_a_later_loop() {
 /// The thief has to take the fork, since the job waits for it.
 #[test]
 fn an_older_fork_begins_before_a_job_that_waits_for_it() {
-    on_pools(|what, pool| {
-        ends(what, move || {
-            pool.install(Box::new(|| {
-                let meet = Barrier::new(2);
-                let (begun, begins) = sync_channel(2);
-                filch::scope(|s| {
-                    filch::join(
-                        || {
-                            let begins = Mutex::new(begins);
-                            s.spawn(move |_| begins.lock().unwrap().recv().unwrap());
-                            meet.wait();
-                        },
-                        || {
-                            begun.send(()).unwrap();
-                            meet.wait();
-                        },
-                    );
-                });
-            }));
+    in_pools(|| {
+        let meet = Barrier::new(2);
+        let (begun, begins) = sync_channel(2);
+        filch::scope(|s| {
+            filch::join(
+                || {
+                    let begins = Mutex::new(begins);
+                    s.spawn(move |_| begins.lock().unwrap().recv().unwrap());
+                    meet.wait();
+                },
+                || {
+                    begun.send(()).unwrap();
+                    meet.wait();
+                },
+            );
         });
     });
 }
 
 #[test]
 fn two_receivers_in_a_join_and_a_sender_spawned_before() {
-    on_pools(|what, pool| {
-        ends(what, move || {
-            pool.install(Box::new(|| {
-                let ((s1, r1), (s2, r2)) = (sync_channel(0), sync_channel(0));
-                filch::spawn(move || {
-                    s1.send(1).unwrap();
-                    s2.send(2).unwrap();
-                });
-                assert_eq!(filch::join(move || r1.recv(), move || r2.recv()), (Ok(1), Ok(2)));
-            }));
+    in_pools(|| {
+        let ((s1, r1), (s2, r2)) = (sync_channel(0), sync_channel(0));
+        filch::spawn(move || {
+            s1.send(1).unwrap();
+            s2.send(2).unwrap();
         });
+        assert_eq!(filch::join(move || r1.recv(), move || r2.recv()), (Ok(1), Ok(2)));
     });
 }
 

@@ -175,28 +175,27 @@ impl Owner {
         if self.index.is_all_stolen() {
             return false;
         }
-        if index < self.index.split() as usize {
+        let is_shared = |index_of: &OwnerIndex| index < index_of.split() as usize;
+        if is_shared(&self.index) {
             // So what is taken back is the newest.
             self.index.grow_by(stack.shared, head as u32, Amount::All);
-            while index < self.index.split() as usize {
-                let first = self.index.split();
-                if self.index.shrink_by(stack.shared, Amount::One).has_task() {
-                    sharer.has_shrunk();
-                    continue;
-                }
-                // All below are stolen.
-                if first as usize == head {
-                    stack.limits.close();
-                } else {
-                    // Those above are its own again.
-                    self.index.keep_next(stack.shared, first);
-                    self.reopen(stack, sharer, false);
-                }
+        }
+        while is_shared(&self.index) {
+            let first = self.index.split();
+            if self.index.shrink_by(stack.shared, Amount::One).has_task() {
+                sharer.has_shrunk();
+                continue;
+            }
+            // All below `first` are stolen.
+            if first as usize == head {
+                stack.limits.close();
                 return false;
             }
+            self.index.keep_next(stack.shared, first);
+            break;
         }
         self.reopen(stack, sharer, false);
-        true
+        !is_shared(&self.index)
     }
 
     /// Shares `amount` of the tasks below `head`, which have been written.

@@ -94,7 +94,8 @@ pub(super) struct Won {
 }
 
 /// Runs what the worker has spawned since it forked the task of `state`, at the height `below`, which it is about to join;
-/// until the task has ended, if a thief has it or the worker runs it meanwhile. If the worker must not help, or its stack is low, it leaves all for later.
+/// until the task has ended, if a thief has it or the worker runs it meanwhile. If the worker must not help, or its stack is
+/// low, it leaves all for later.
 ///
 /// # Safety
 /// The job of `state` stays where it is.
@@ -238,8 +239,8 @@ impl<'w, P: Pool> Spot<'w, P> {
         self.find_in_turn().or_else(|| self.find_own())
     }
 
-    /// As [`Spot::find_near`], in the middle of a task: the worker also has forks. What is newer comes first, in a pool that
-    /// keeps the order; where it cannot take its newest fork, its oldest.
+    /// As [`Spot::find_near`], in the middle of a task: the worker also has forks. Its newest comes first, job or fork; but of
+    /// its forks the oldest stands for the newest where the pool cannot [take](crate::pool::Plumbing::take_own) that.
     #[inline]
     pub(super) fn find_within(&self) -> Option<Find> {
         let forked = || P::take_own(&self.here).map(|job| Find::Won(self.claim_job(self.home().index, job)));

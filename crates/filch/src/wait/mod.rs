@@ -18,7 +18,7 @@
 //! job, because all that is younger may be waiting for it. It looks at what it has itself, then at its mail, at the
 //! victims, and at last at what came from outside. After so many finds it looks at the last three first, so that nothing
 //! waits for ever. Before it joins a fork it runs what it has spawned since, newest first. Only a worker that yields, or
-//! waits for a scope, takes forks of its own, and of those on its stack the oldest first.
+//! waits for a scope, takes forks of its own: in the pool [`Split`](crate::pool::Split) the newest first, in others the oldest.
 //!
 //! **Scopes.** With both kinds of leapfrogging a worker that waits for a scope runs only tasks of that scope, wherever
 //! they were spawned. With the other strategies it runs any work it finds. With all strategies, so does a worker that
