@@ -2,20 +2,21 @@
 
 macro_rules! pages {
     ($($name:ident: $page:literal),+ $(,)?) => {$(
-        #[doc = include_str!(concat!("../../docs/book/", $page))]
+        #[doc = include_str!(concat!("../../", $page))]
         mod $name {}
     )+};
 }
 
 pages! {
-    first: "first.md",
-    choosing: "choosing.md",
-    styles: "styles.md",
-    waiting: "waiting.md",
-    recipes: "recipes.md",
-    pools: "pools.md",
-    from_rayon: "from-rayon.md",
-    from_others: "from-others.md",
-    measuring: "measuring.md",
-    queue: "queue.md",
+    readme: "README.md",
+    first: "docs/book/first.md",
+    choosing: "docs/book/choosing.md",
+    styles: "docs/book/styles.md",
+    waiting: "docs/book/waiting.md",
+    recipes: "docs/book/recipes.md",
+    pools: "docs/book/pools.md",
+    from_rayon: "docs/book/from-rayon.md",
+    from_others: "docs/book/from-others.md",
+    measuring: "docs/book/measuring.md",
+    queue: "docs/book/queue.md",
 }

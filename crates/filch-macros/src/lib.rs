@@ -127,3 +127,8 @@ use proc_macro::TokenStream;
 pub fn inline_recursion(levels: TokenStream, function: TokenStream) -> TokenStream {
     unroll::expand(levels.into(), &function.into()).into()
 }
+
+/// The example of the README compiles and runs as a doc test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

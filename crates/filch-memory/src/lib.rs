@@ -221,3 +221,8 @@ pub trait Cell<T> {
     #[track_caller]
     fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R;
 }
+
+/// The example of the README compiles and runs as a doc test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -259,3 +259,8 @@ pub use the::The;
 pub use thep::{ImpatientThep, Thep, ThepApart};
 pub use unfenced::Unfenced;
 pub use wsq::{Wsq, WsqPacked};
+
+/// The example of the README compiles and runs as a doc test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

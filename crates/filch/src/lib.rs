@@ -112,7 +112,7 @@
 //!
 //! [`Worker::fork_all`] forks any number of tasks at once; [`Worker::for_each`] and its siblings are the loops. If the
 //! body of a loop forks or loops in turn, use [`Worker::for_each_with`] and its siblings, which give it a handle.
-//! [`#[inline_recursion(3)]`](macro@inline_recursion) on a recursive function makes the compiler unroll it through its
+//! `#[inline_recursion(3)]`, of the feature `macros`, on a recursive function makes the compiler unroll it through its
 //! forks, so that only every third level is a real call; a function that is generic in its handle's [level](levels) is
 //! inlined without an attribute. Both styles may be nested in each other; in handle style, forks in closure style take
 //! a slower path.
@@ -275,6 +275,8 @@ pub use builder::{BuildError, Builder};
 pub use context::join_context;
 pub use current::{current_index, yield_now};
 pub use divisible::Divisible;
+/// With the feature `macros`.
+#[cfg(feature = "macros")]
 pub use filch_macros::inline_recursion;
 pub use fork_all::fork_all;
 pub use interrupts::{Interrupts, poll};
@@ -300,5 +302,5 @@ pub use worker::Worker;
 
 /// The examples of the README compile and run as doc tests.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
+#[doc = include_str!("../README.md")]
 struct Readme;

@@ -27,7 +27,7 @@ struct Rings {
 impl Near {
     /// `None`: no worker is nearer to another than the rest, as far as is known; or workers have no processors of their own.
     pub(crate) fn of(workers: usize, deal: &Deal, root: &Path) -> Option<Self> {
-        let processors = (0..workers).map_while(|worker| deal.to(worker)).map(|processor| processor.id);
+        let processors = (0..workers).map_while(|worker| deal.to(worker));
         Self::at(&topology::places(root, processors))
     }
 
@@ -127,8 +127,8 @@ mod tests {
     #[test]
     fn a_pinned_pool_has_the_order_of_its_processors() {
         let machine = Described::new("pool");
-        let processors = core_affinity::get_core_ids().unwrap();
-        processors.iter().for_each(|processor| machine.cache(processor.id, 0, 3, &processor.id.to_string()));
+        let processors = Deal::of_this_thread(machine.root()).unwrap();
+        processors.numbers().iter().for_each(|&number| machine.cache(number, 0, 3, &number.to_string()));
         let orders = |pin: bool| {
             let mut builder = Builder::<Split>::new().workers(2 * processors.len()).pin(pin).victims(Victims::Near);
             builder.machine = machine.root().into();

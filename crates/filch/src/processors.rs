@@ -10,8 +10,6 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use core_affinity::CoreId;
-
 use crate::monitor::Monitor;
 use crate::process;
 use crate::quota;
@@ -97,7 +95,7 @@ impl Affinity {
 /// are more of them than cores, as far as the system tells, and a processor only if there are more of them than processors.
 #[doc(hidden)]
 #[derive(Clone, Debug, Default)]
-pub struct Deal(Vec<CoreId>);
+pub struct Deal(Vec<usize>);
 
 impl Deal {
     /// Deals out the current thread's processors if workers are pinned; none where the system does not tell them. `root` is the directory
@@ -111,27 +109,26 @@ impl Deal {
     /// # Errors
     /// The system's error, if it does not tell the processors.
     pub(crate) fn of_this_thread(root: &Path) -> io::Result<Self> {
-        let all = core_affinity::get_core_ids().ok_or_else(io::Error::last_os_error)?;
-        Ok(Self(all).in_turns(root))
+        Ok(Self(system::processors()?).in_turns(root))
     }
 
     /// Has one processor of each core come before a second of any.
     fn in_turns(self, root: &Path) -> Self {
-        let mut all: Vec<_> = topology::places_on_cores(root, &self.numbers()).into_iter().zip(self.0).collect();
+        let mut all: Vec<_> = topology::places_on_cores(root, &self.0).into_iter().zip(self.0).collect();
         all.sort_by_key(|(place, _)| *place);
         Self(all.into_iter().map(|(_, processor)| processor).collect())
     }
 
     /// Keeps those of one kind, if there are any.
     pub(crate) fn only(self, kind: CoreKind, root: &Path) -> Self {
-        let kinds = topology::kinds(root, &self.numbers());
-        let kept: Vec<CoreId> = self.0.iter().zip(kinds).filter(|of| of.1 == kind).map(|of| *of.0).collect();
+        let kinds = topology::kinds(root, &self.0);
+        let kept: Vec<usize> = self.0.iter().zip(kinds).filter(|of| of.1 == kind).map(|of| *of.0).collect();
         if kept.is_empty() { self } else { Self(kept) }
     }
 
     /// The numbers of the processors.
-    pub(crate) fn numbers(&self) -> Vec<usize> {
-        self.0.iter().map(|processor| processor.id).collect()
+    pub(crate) fn numbers(&self) -> &[usize] {
+        &self.0
     }
 
     /// The number of processors.
@@ -140,7 +137,7 @@ impl Deal {
     }
 
     /// Returns the processor of a worker.
-    pub(crate) fn to(&self, worker: usize) -> Option<CoreId> {
+    pub(crate) fn to(&self, worker: usize) -> Option<usize> {
         self.0.get(worker % self.0.len().max(1)).copied()
     }
 
@@ -218,8 +215,8 @@ impl Drop for Leaves<'_> {
 ///
 /// # Errors
 /// The system's error.
-pub(crate) fn bind(processor: CoreId) -> io::Result<()> {
-    if core_affinity::set_for_current(processor) { Ok(()) } else { Err(io::Error::last_os_error()) }
+pub(crate) fn bind(processor: usize) -> io::Result<()> {
+    system::bind(processor)
 }
 
 /// Binds the current thread to one processor until dropped, and then restores its former processors.
@@ -234,8 +231,8 @@ pub(crate) struct Bound {
 impl Bound {
     /// Cost: one system call if the thread is bound already; otherwise three, and perhaps a migration to the other
     /// processor and back.
-    pub(crate) fn to(processor: CoreId) -> Self {
-        let before = system::before_binding(processor.id).filter(|_| bind(processor).is_ok());
+    pub(crate) fn to(processor: usize) -> Self {
+        let before = system::before_binding(processor).filter(|_| bind(processor).is_ok());
         Self { before, thread: PhantomData }
     }
 }
@@ -250,26 +247,53 @@ impl Drop for Bound {
 
 #[cfg(all(any(target_os = "linux", target_os = "android"), not(miri)))]
 mod system {
+    use std::io;
     use std::mem::zeroed;
 
     pub(super) type Set = libc::cpu_set_t;
 
+    /// The numbers that a set has room for.
+    const NUMBERS: usize = 8 * size_of::<Set>();
+
     /// Binds the current thread to these processors. If the system refuses, nothing changes.
-    fn set(of: &Set) {
+    fn set(of: &Set) -> io::Result<()> {
         // SAFETY: the set is initialized, and has the given size.
-        let _ = unsafe { libc::sched_setaffinity(0, size_of::<Set>(), of) };
+        let result = unsafe { libc::sched_setaffinity(0, size_of::<Set>(), of) };
+        if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+
+    /// Returns the processors that the current thread may use.
+    pub(super) fn processors() -> io::Result<Vec<usize>> {
+        let own = affinity(0).ok_or_else(io::Error::last_os_error)?;
+        Ok((0..NUMBERS).filter(|&number| has(&own, number)).collect())
+    }
+
+    pub(super) fn bind(processor: usize) -> io::Result<()> {
+        // SAFETY: all zeros are an empty set.
+        let mut one: Set = unsafe { zeroed() };
+        add(&mut one, processor);
+        set(&one)
+    }
+
+    fn has(set: &Set, processor: usize) -> bool {
+        // SAFETY: the set is initialized, and libc compares the number with its size.
+        unsafe { libc::CPU_ISSET(processor, set) }
+    }
+
+    fn add(set: &mut Set, processor: usize) {
+        // SAFETY: as in `has`.
+        unsafe { libc::CPU_SET(processor, set) }
     }
 
     /// Returns the thread's processors, unless it is bound to this one.
     pub(super) fn before_binding(processor: usize) -> Option<Set> {
-        // SAFETY: the set is initialized, and the number is from such a set.
-        let is_bound = |own: &Set| unsafe { libc::CPU_ISSET(processor, own) && libc::CPU_COUNT(own) == 1 };
+        let is_bound = |own: &Set| has(own, processor) && size(own) == 1;
         affinity(0).filter(|own| !is_bound(own))
     }
 
     pub(super) fn restore(before: &Set) {
-        // The process may have lost processors meanwhile.
-        set(before);
+        // Refused if the process has lost processors meanwhile.
+        let _ = set(before);
     }
 
     /// Returns the processors that a thread may use; 0 is the current thread.
@@ -303,14 +327,7 @@ mod system {
 
     fn union(a: Set, b: Set) -> Set {
         let mut both = a;
-        for processor in 0..8 * size_of::<Set>() {
-            // SAFETY: the sets are initialized, and the number is below their sizes.
-            unsafe {
-                if libc::CPU_ISSET(processor, &b) {
-                    libc::CPU_SET(processor, &mut both);
-                }
-            }
-        }
+        (0..NUMBERS).filter(|&number| has(&b, number)).for_each(|number| add(&mut both, number));
         both
     }
 
@@ -332,14 +349,39 @@ mod system {
         if let Some(all) = of_process()
             && !is_process_wide()
         {
-            set(&all);
+            let _ = set(&all);
         }
     }
 }
 
 #[cfg(not(all(any(target_os = "linux", target_os = "android"), not(miri))))]
 mod system {
+    use std::io;
+
     pub(super) type Set = ();
+
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    pub(super) fn processors() -> io::Result<Vec<usize>> {
+        let all = core_affinity::get_core_ids().ok_or_else(io::Error::last_os_error)?;
+        Ok(all.into_iter().map(|processor| processor.id).collect())
+    }
+
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    pub(super) fn bind(processor: usize) -> io::Result<()> {
+        let is_bound = core_affinity::set_for_current(core_affinity::CoreId { id: processor });
+        if is_bound { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+
+    /// Miri has no processors.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    pub(super) fn processors() -> io::Result<Vec<usize>> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    pub(super) fn bind(_: usize) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
 
     pub(super) fn before_binding(_: usize) -> Option<Set> {
         None
@@ -373,7 +415,7 @@ mod tests {
     #[test]
     #[cfg(all(target_os = "linux", not(miri)))]
     fn workers_share_a_core_only_if_there_are_more_of_them_than_cores() {
-        let deal = |numbers: &[usize]| Deal(numbers.iter().map(|&id| CoreId { id }).collect());
+        let deal = |numbers: &[usize]| Deal(numbers.to_vec());
         let machine = crate::described::two_nodes_and_four_caches("turns");
         // By number two of a core are next to each other on many a machine, and half the machine away on others.
         let paired = deal(&[0, 8, 1, 9, 2, 10, 3]).in_turns(machine.root());
@@ -384,7 +426,7 @@ mod tests {
     #[test]
     #[cfg_attr(miri, ignore = "there are no processors")]
     fn the_parts_of_pinned_workers_are_made_on_their_processors() {
-        let make = |worker: usize| (worker, thread::current().id(), core_affinity::get_core_ids());
+        let make = |worker: usize| (worker, thread::current().id(), system::processors().ok());
         let here = thread::current().id();
         assert!(Deal::default().on_each(3, make).iter().all(|part| part.1 == here));
         let places = Deal::of_this_thread(Path::new(ROOT)).expect("the system tells the processors");

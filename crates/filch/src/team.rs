@@ -11,7 +11,6 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use core_affinity::CoreId;
 use filch_memory::Native;
 use filch_queue::Queue;
 
@@ -102,7 +101,7 @@ pub(crate) struct Threads {
     rounds: Arc<Rounds<Native, Part>>,
     threads: Vec<Thread>,
     /// The processor of the calling thread.
-    processor: Option<CoreId>,
+    processor: Option<usize>,
     process: u32,
 }
 
@@ -212,7 +211,7 @@ impl Drop for Threads {
 }
 
 /// The main loop of a thread.
-fn live(index: usize, rounds: &Rounds<Native, Part>, processor: Option<CoreId>, reports: &Reports) {
+fn live(index: usize, rounds: &Rounds<Native, Part>, processor: Option<usize>, reports: &Reports) {
     // For a team of one run, nobody reads this.
     let outcome = processor.map_or(Ok(()), processors::bind);
     reports.change(|heard| heard.add(outcome));

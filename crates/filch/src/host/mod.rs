@@ -86,7 +86,7 @@ pub use crate::unwind::{AbortOnUnwind, FirstPanic};
 /// println!("the first pinned worker would be on {:?}", processors.first());
 /// ```
 pub fn processors() -> Vec<usize> {
-    Deal::if_pinned(true, Path::new(ROOT)).numbers()
+    Deal::if_pinned(true, Path::new(ROOT)).numbers().to_vec()
 }
 
 /// A count of things to wait for.
