@@ -38,7 +38,7 @@ pub trait Owner<T> {
     #[inline]
     fn poll(&mut self) {}
 
-    /// Calls that are to be answered are, and until the next push or poll nobody waits for this owner: before it sleeps, or goes
+    /// Answers pending calls; until the next push or poll no thief waits for this owner. For an owner that is about to sleep or to go
     /// home, in a pool of a queue whose thieves do not [withdraw](Queue::WITHDRAWS).
     #[inline]
     fn rest(&mut self) {}

@@ -10,10 +10,10 @@ use filch_queue::{Counts, Hand, Owner, Queue, Steal, Task, Thief, deal_out};
 use crate::processors::Deal;
 
 /// Tries to take a task by `attempt`. Also answers the worker's own thieves, since every wait loop steals. Where the attempt may
-/// [wait](filch_queue::Progress::WaitsForOwner), that answer lasts, so no two workers wait for each other.
+/// [wait](filch_queue::Progress::WaitsForOwner), it first gives its own thieves an answer that lasts, so no two workers wait for each other.
 ///
-/// Where thieves [poll](Queue::polls) for the owner's answer, waits for it a while, and then withdraws the request; or, unless the queue lets
-/// it [withdraw](Queue::WITHDRAWS), waits until the answer comes. Afterwards nothing is outstanding that only this thief could take, so it
+/// Where thieves [poll](Queue::polls) for the owner's answer, it waits for it a while, and then withdraws the request; a queue that does
+/// not let it [withdraw](Queue::WITHDRAWS) makes it wait until the answer comes. Afterwards nothing is outstanding that only this thief could take, so it
 /// may sleep or run something else; where what was granted cannot be withdrawn, the owner revokes its grant, unless
 /// it is told not to. Elsewhere the thief goes on at once, and has the answer when it comes back. It `insists` now and then while a request
 /// stands, for owners that answer only when they are interrupted.
@@ -52,7 +52,7 @@ pub(crate) fn steal_by<Q: Queue<Native>>(
     stolen
 }
 
-/// Has all handles of a worker count in one place.
+/// Makes a worker's handles share one set of counters.
 pub(crate) fn count_in<Q: Queue<Native>>((owner, thieves): &mut Hand<Q>) -> Arc<Counts> {
     let counts = Arc::default();
     owner.count_in(&counts);

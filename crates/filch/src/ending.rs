@@ -1,4 +1,4 @@
-//! Pools that programs keep references to for ever, whose threads end, and start again.
+//! Stops and restarts the threads of pools that are never freed.
 //!
 //! Invariant: while such a pool has ended, it has no threads and no jobs. A job pushed in the meantime is not lost: after
 //! the push, and a fence, a thread outside looks whether the pool has ended; and the thread that ends it says so, fences,

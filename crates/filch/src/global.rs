@@ -114,7 +114,7 @@ impl Builder {
 }
 
 impl Global {
-    /// Calls `f` with the pool as one that ends and starts again.
+    /// Calls `f` with the pool, seen as one whose threads end and start again.
     fn mortal(&self, f: impl FnOnce(&Mortal<'_>)) {
         let (pool, builder) = (&self.pool, &self.builder);
         f(&Mortal {

@@ -56,7 +56,7 @@ pub(crate) struct Home {
     random: Cell<Rng>,
     /// The victim of its last steal; at first itself.
     last_victim: Cell<usize>,
-    /// Since when it has got nothing from those whom it asks, or when it [interrupted](crate::Interrupts::by_thieves) one of them last.
+    /// When its unanswered requests began, or when it last [interrupted](crate::Interrupts::by_thieves) a victim.
     has_waited_since: Cell<Option<Instant>>,
     /// How many times it has found something since it last looked for what may be [passed over](Home::next_turn).
     finds: Cell<u32>,
@@ -185,7 +185,7 @@ impl Home {
         self.has_waited_since.set(None);
     }
 
-    /// Has `victim`, whom it has asked for a task, interrupted, if that makes workers answer.
+    /// Interrupts `victim`, which it has asked for a task, if interrupts make workers answer.
     #[cold]
     pub(crate) fn wants_answer(&self, victim: usize) {
         self.common.want_tick();

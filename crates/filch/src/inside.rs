@@ -1,4 +1,4 @@
-//! What is inside, for those who build on it or check it: programs need none of this.
+//! Unstable internals, for integrators and checkers: programs need none of this.
 //!
 //! * [`host`]: for libraries that give filch another interface, as the drop-in for `rayon-core` does.
 //! * [`protocol`]: the protocols that workers follow, for checkers.

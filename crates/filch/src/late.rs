@@ -61,7 +61,7 @@ enum State {
     Left,
 }
 
-/// What a thread has from the one that starts it, from another one.
+/// Attributes that a thread inherits from another one than its starter.
 pub(crate) struct Inherited {
     /// The system's number of a thread like it; 0 if there is none yet.
     like: <Native as Memory>::AtomicU32,

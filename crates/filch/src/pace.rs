@@ -75,7 +75,7 @@ impl Pace {
         }
     }
 
-    /// What loops within the next block, of so many items, start with; `None`: what this loop started with.
+    /// A hint for loops nested in the next block of `items`; `None`: what this loop started with.
     pub(crate) fn within(&self, items: usize) -> Option<Outer> {
         (self.is_fine && items > 1 && !self.is_inner()).then_some(Outer { began: self.started, looked: self.started })
     }

@@ -34,7 +34,7 @@ pub(crate) struct Spares {
     change: Condvar,
     /// Whether there are too many at work. A hint.
     is_surplus: <Native as Memory>::AtomicBool,
-    /// How many of the `own` are admitted, for who has not the lock.
+    /// How many of the `own` are admitted; readable without the lock.
     admitted: <Native as Memory>::AtomicUsize,
 }
 
@@ -97,7 +97,7 @@ impl Spares {
         Self::of(own, None, Counts { admitted: own, blocked: 0, active: own, is_watched: false })
     }
 
-    /// For a pool that follows what the files in `root` and its threads' processors say. At first `admitted` of the `own` work.
+    /// For a pool whose size follows the quota, in files below `root`, and its threads' affinity. At first `admitted` of the `own` work.
     pub(crate) fn following(own: usize, workers: usize, admitted: usize, root: PathBuf) -> Self {
         let threads = (0..workers).map(|_| Atomic::new(0)).collect();
         let is_unwatched = Atomic::new(false);

@@ -127,7 +127,7 @@ counters! {
 #[derive(Debug)]
 pub(crate) struct IdleTime {
     born: Instant,
-    /// The nanoseconds so far; or with the highest bit, while the worker is idle, what is to be taken from those since `born`.
+    /// Nanoseconds so far. While the worker is idle the top bit is set, and the rest is an offset from `born`.
     word: <Native as Memory>::AtomicU64,
 }
 

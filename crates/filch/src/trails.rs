@@ -1,6 +1,6 @@
 //! The way of a transitive leapfrogger from thief to thief.
 //!
-//! What must always hold: no worker is seen twice in a search, so that what one search has reserved is enough for the next.
+//! Invariant: a search visits each worker once, so its buffers never grow.
 
 use crate::protocol::state::Theft;
 

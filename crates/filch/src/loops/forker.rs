@@ -40,7 +40,7 @@ pub trait Forker: sealed::Sealed + Sized {
     #[doc(hidden)]
     fn lends(&self) -> bool;
 
-    /// Whether thieves can take none of the tasks there are.
+    /// Whether nothing is stealable.
     #[doc(hidden)]
     fn wants(&self) -> bool;
 

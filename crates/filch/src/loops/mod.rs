@@ -12,8 +12,8 @@
 //! the loop goes on as any other.
 //!
 //! Where thieves leave some of the newest tasks to their owner, a half could not be stolen until as many other tasks lie
-//! above it. So the loop lays that many empty pieces there, and works below them on its own half until thieves can take
-//! no more.
+//! above it. So the loop pushes that many empty tasks over the lent half, and works below them on its own half until thieves can
+//! take no more.
 //!
 //! Invariant: each item is mapped once, and results are reduced in the order of the items.
 

@@ -204,8 +204,7 @@ impl Track {
         times
     }
 
-    /// Calls `take` with each piece of time in which the innermost activity is the same, in the order of time, without those that have
-    /// none.
+    /// Calls `take` for each interval of one innermost activity, in the order of time.
     fn each_innermost(&self, mut take: impl FnMut(Activity, Duration, Duration)) {
         let (mut open, mut now): (Vec<Span>, _) = (Vec::new(), Duration::ZERO);
         let mut advance = |open: &[Span], now: &mut Duration, to: Duration| {

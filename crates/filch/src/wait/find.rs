@@ -393,7 +393,7 @@ impl<'w, P: Pool> Spot<'w, P> {
         let Won { owner, job } = won;
         // The steal has acquired everything that the owner did before it published the loot, including the end of its
         // former task.
-        // Another's task than the victim's is no descendant.
+        // Only the victim's own tasks are descendants.
         if is_cold() || guard.is_some() && owner != victim {
             // SAFETY: the owner waits until the job is settled.
             let owner_sleeps = unsafe { job.as_ref() }.state.give_back();

@@ -97,7 +97,7 @@ fn stand_in<'w, P: Pool>(here: impl Fn() -> Here<'w, P>, spares: &Spares, core: 
         };
         let worker = Searching::idle(Spot::at(here()));
         worker.search(std::mem::replace(&mut begins, Begins::Awake), &is_over);
-        // Not what others have.
+        // Only the worker's own tasks: others run theirs.
         while let Some(find) = worker.spot.find_own().or_else(|| worker.spot.find_kept()) {
             worker.run(find);
         }
