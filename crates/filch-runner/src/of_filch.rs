@@ -181,7 +181,7 @@ fn build<P: Pool<Settings: Tunable>>(
         None => builder,
     };
     let builder = match capacity {
-        Some(capacity) => builder.deque_capacity(capacity),
+        Some(capacity) => builder.task_capacity(capacity),
         None => builder,
     };
     let threads = Threads::default();

@@ -113,7 +113,7 @@ impl Tunable for SplitSettings {
         ];
         let help = "what the owner shares: by the grain of its tasks, or the first one and, on request, half of the private ones, as in Lace's \
                     figure 4, one or all; without a private task it takes as much back";
-        Ok(Self { moves: Moves::tuned(from)?, share: from.word("share", help, Self::default().share, &words)? })
+        Ok(Self::default().moves(Moves::tuned(from)?).share(from.word("share", help, Sharing::default(), &words)?))
     }
 }
 
@@ -254,14 +254,14 @@ impl<Q: Queue<Params: Tunable>> Tunable for QueueSettings<Q> {
 
 impl Tunable for WoolSettings {
     fn tuned(from: &Reader<'_>) -> Parsed<Self> {
-        Ok(Self {
-            chunk: from
-                .positive("chunk", "slots made public at once when thieves have taken all public ones; 4 by default")?,
-            privatise_after: from.positive(
-                "privatise",
-                "the owner takes slots back after this many public tasks in a row were not stolen; 500 by default",
-            )?,
-        })
+        let chunk =
+            from.positive("chunk", "slots made public at once when thieves have taken all public ones; 4 by default")?;
+        let after = from.positive(
+            "privatise",
+            "the owner takes slots back after this many public tasks in a row were not stolen; 500 by default",
+        )?;
+        let with_chunk = chunk.map_or_else(Self::default, |chunk| Self::default().chunk(chunk));
+        Ok(after.map_or(with_chunk, |after| with_chunk.privatise_after(after)))
     }
 }
 
@@ -278,6 +278,6 @@ where
     B: Beat<Settings: Tunable>,
 {
     fn tuned(from: &Reader<'_>) -> Parsed<Self> {
-        Ok(Self { beat: B::Settings::tuned(from)?, queue: Q::Params::tuned(from)? })
+        Ok(Self::of(B::Settings::tuned(from)?, Q::Params::tuned(from)?))
     }
 }

@@ -2,7 +2,8 @@
 
 use std::num::NonZeroU32;
 
-use filch::{First, Haul, Idle, Interrupts, Leaps, OnLoss, Victims};
+use filch::pool::{First, Haul};
+use filch::{Idle, Interrupts, Leaps, OnLoss, Victims};
 use filch_catalogue::values::{Parsed, number, number_or, period, word};
 use filch_catalogue::{ADAPTIVE, MOST_LEAPS, PoolTuning, Tuning, Values};
 
@@ -25,9 +26,9 @@ pub struct Common {
 
 impl Common {
     fn of(values: &Values<'_>) -> Parsed<Self> {
-        let victims = Victims::EVERY.map(|victims| (victims.name(), victims));
-        let idle = Idle::EVERY.map(|idle| (idle.name(), idle));
-        let on_loss = OnLoss::EVERY.map(|on_loss| (on_loss.name(), on_loss));
+        let victims = named(Victims::EVERY, Victims::name);
+        let idle = named(Idle::EVERY, Idle::name);
+        let on_loss = named(OnLoss::EVERY, OnLoss::name);
         Ok(Self {
             capacity: values.get("capacity", number(1, 1 << 20))?,
             victims: values.get_or("victims", Victims::default(), word(&victims))?,
@@ -35,6 +36,11 @@ impl Common {
             on_loss: values.get_or("loss", OnLoss::default(), word(&on_loss))?,
         })
     }
+}
+
+/// Pairs values with their names.
+fn named<T: Copy>(all: &[T], name: fn(T) -> &'static str) -> Vec<(&'static str, T)> {
+    all.iter().map(|&value| (name(value), value)).collect()
 }
 
 /// The settings of a queue.
@@ -54,10 +60,10 @@ pub trait ForQueue {
 
 impl ForQueue for Tuning {
     fn haul(&self) -> Result<Option<Haul>, String> {
-        let words = First::EVERY.map(|first| (first.name(), first));
+        let words = named(First::EVERY, First::name);
         let first = self.values().get_or("first", First::default(), word(&words));
         let first = first.map_err(|why| format!("{}: {why}", self.queue()))?;
-        Ok(self.steals_many().then_some(Haul { most: usize::MAX, first }))
+        Ok(self.steals_many().then_some(Haul::from(usize::MAX).first(first)))
     }
 
     fn apply<P: Tunable>(&self) -> Result<(P, Common), String> {

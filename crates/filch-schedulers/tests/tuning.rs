@@ -147,8 +147,10 @@ fn own<S: Tunable>(pool: &'static str, rest: &str) -> S {
 
 #[test]
 fn pools_accept_the_parameters_of_their_queues_and_more() {
-    use filch::pool::{Clock, HeartbeatSettings, Period, QueueSettings, Sharing, SplitSettings, WoolSettings};
-    use filch::{First, Idle, Leaps, OnLoss, Victims};
+    use filch::pool::{
+        Clock, First, Haul, HeartbeatSettings, Period, QueueSettings, Sharing, SplitSettings, WoolSettings,
+    };
+    use filch::{Idle, Leaps, OnLoss, Victims};
     use filch_queue::{BwosL, ChaseLev, Lace, PdqSTold};
 
     let dealt: QueueSettings<PdqSTold> = own("pdq-s-told", "delta=100us:capacity=64");
@@ -157,23 +159,31 @@ fn pools_accept_the_parameters_of_their_queues_and_more() {
     assert_eq!((lace.params.steal, lace.params.grow), (Amount::Half, Amount::One));
     let many = |rest| PoolTuning::parse("lace", rest).map(|tuning| tuning.steals_many());
     assert_eq!((many("steal=half"), many("steal=one"), many("")), (Ok(true), Ok(false), Ok(false)));
-    let first = |rest| tuning("lace", rest).haul().map(|haul| haul.map(|haul| haul.first));
+    let first = |rest| tuning("lace", rest).haul();
+    let all = Haul::from(usize::MAX);
     assert_eq!(
         ["steal=2:first=oldest", "steal=2", ""].map(first),
-        [Ok(Some(First::Oldest)), Ok(Some(First::Newest)), Ok(None)]
+        [Ok(Some(all.first(First::Oldest))), Ok(Some(all)), Ok(None)]
     );
     let blocks: QueueSettings<BwosL> = own("bwos-l", "block=64");
     assert_eq!(blocks.params, BlockSize::Entries(NonZeroUsize::new(64).expect("not 0")));
     let split: SplitSettings = own("split", "moves=half-stores");
-    assert_eq!((split.moves, split.share), (Moves::HalfStores, Sharing::ByGrain));
-    let share = |rest| own::<SplitSettings>("split", rest).share;
+    assert_eq!(split, SplitSettings::default().moves(Moves::HalfStores));
+    let share = |rest| own::<SplitSettings>("split", rest);
     let amounts = [Amount::Half, Amount::One, Amount::All].map(Sharing::OnRequest);
-    assert_eq!(["share=half", "share=one", "share=all"].map(share), amounts);
-    assert_eq!(["share=grain", ""].map(share), [Sharing::ByGrain; 2]);
+    let shared = |share| SplitSettings::default().share(share);
+    assert_eq!(["share=half", "share=one", "share=all"].map(share), amounts.map(shared));
+    assert_eq!(["share=grain", ""].map(share), [Sharing::ByGrain; 2].map(shared));
     let wool: WoolSettings = own("wool", "chunk=1:privatise=20");
-    assert_eq!((wool.chunk, wool.privatise_after), (NonZeroU32::new(1), NonZeroU32::new(20)));
+    assert_eq!(
+        wool,
+        WoolSettings::default().chunk(NonZeroU32::MIN).privatise_after(NonZeroU32::new(20).expect("not 0"))
+    );
     let slow: HeartbeatSettings<ChaseLev, Clock> = own("heartbeat", "beat=1ms");
-    assert_eq!(slow.beat, Period(Duration::from_millis(1)));
+    assert_eq!(
+        format!("{slow:?}"),
+        format!("{:?}", HeartbeatSettings::<ChaseLev>::of(Period(Duration::from_millis(1)), ()))
+    );
     let split = common("split", "victims=last:idle=spin:loss=give-up:capacity=100").expect("valid parameters");
     assert_eq!((split.victims, split.idle, split.capacity), (Victims::Last, Idle::Spin, Some(100)));
     assert_eq!(split.on_loss, OnLoss::GiveUp);

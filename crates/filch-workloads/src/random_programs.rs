@@ -459,7 +459,7 @@ fn and<C>(mut results: Vec<C>, result: C) -> Vec<C> {
 
 /// The other pool.
 static ELSEWHERE: LazyLock<ThreadPool> = LazyLock::new(|| {
-    let builder = ThreadPool::builder().workers(2).wait(Wait::Leapfrog).deque_capacity(64);
+    let builder = ThreadPool::builder().workers(2).wait(Wait::Leapfrog).task_capacity(64);
     builder.build().expect("two more threads can be started")
 });
 

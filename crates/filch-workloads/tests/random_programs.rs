@@ -7,12 +7,12 @@ use std::thread;
 use std::time::Duration;
 
 use filch::pool::{Heartbeat, Pool, QueueSettings, Queued, Request, Split, Wool};
-use filch::{Builder, DEFAULT_DEQUE_CAPACITY, Idle, Victims, Wait};
+use filch::{Builder, DEFAULT_TASK_CAPACITY, Idle, Victims, Wait};
 use filch_queue::{ChaseLev, HendlerShavit, Lace, Locked, PdqRAsync, Queue, StealMany, Task};
 use filch_workloads::random_programs::{Settings, check_on, empties_alive};
 
 const WORKERS: &[usize] = if cfg!(miri) { &[2] } else { &[1, 2, 8] };
-const CAPACITIES: &[usize] = if cfg!(miri) { &[5] } else { &[1, 2, 5, DEFAULT_DEQUE_CAPACITY] };
+const CAPACITIES: &[usize] = if cfg!(miri) { &[5] } else { &[1, 2, 5, DEFAULT_TASK_CAPACITY] };
 
 /// Aborts the process with a message unless dropped in time: a hanging test says nothing.
 fn watchdog(what: String) -> Sender<()> {
@@ -54,7 +54,7 @@ fn check_greedy<Q: Queue<Thief: StealMany<Task>>>(workers: usize, wait: Wait, ca
 
 fn check_with<P: Pool>(builder: Builder<P>, workers: usize, wait: Wait, capacity: usize) {
     let _watchdog = watchdog(format!("{workers} workers, {wait}, capacity {capacity}"));
-    let pool = builder.workers(workers).wait(wait).deque_capacity(capacity).build().unwrap();
+    let pool = builder.workers(workers).wait(wait).task_capacity(capacity).build().unwrap();
     for panics in [false, true] {
         let settings = Settings { workers, wait, panics };
         for seed in 0..seeds() {
@@ -73,8 +73,8 @@ fn check_waiting(wait: Wait) {
             check_all::<Wool<1, 1>>(workers, wait, capacity);
         }
         if wait != Wait::Transitive {
-            check_all::<Queued<ChaseLev>>(workers, wait, DEFAULT_DEQUE_CAPACITY);
-            check_all::<Heartbeat<ChaseLev>>(workers, wait, DEFAULT_DEQUE_CAPACITY);
+            check_all::<Queued<ChaseLev>>(workers, wait, DEFAULT_TASK_CAPACITY);
+            check_all::<Heartbeat<ChaseLev>>(workers, wait, DEFAULT_TASK_CAPACITY);
             check_all::<Heartbeat<Lace, Request>>(workers, wait, 2);
             for capacity in [2, 4096] {
                 check_all::<Queued<Lace>>(workers, wait, capacity);
@@ -94,7 +94,7 @@ fn check_waiting(wait: Wait) {
 #[test]
 fn random_programs_match_a_sequential_run() {
     thread::scope(|scope| {
-        for wait in Wait::EVERY {
+        for &wait in Wait::EVERY {
             scope.spawn(move || check_waiting(wait));
         }
     });

@@ -94,9 +94,9 @@ mod count {
         println!("| fork | instructions | fences | locked |");
         println!("|---|---|---|---|");
         by_handle::<Split>("split", handles);
-        let half_stores = SplitSettings { moves: Moves::HalfStores, ..Default::default() };
+        let half_stores = SplitSettings::default().moves(Moves::HalfStores);
         by_handle_on(&pool_of::<Split>(half_stores), "split, half-stores", handles);
-        let as_printed = SplitSettings { share: Sharing::OnRequest(Amount::Half), ..half_stores };
+        let as_printed = half_stores.share(Sharing::OnRequest(Amount::Half));
         by_handle_on(&pool_of::<Split>(as_printed), "split, as Lace's figure 4", handles);
         by_handle::<Split>("split, levels", |w, n| levels(w.in_levels::<Levels<2>>(), n));
         by_handle::<Split>("split, unrolled", unrolled);

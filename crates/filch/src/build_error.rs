@@ -3,16 +3,16 @@
 use std::fmt;
 use std::io;
 
+use crate::limits::{MAX_TASK_CAPACITY, MAX_WORKERS};
 use crate::policy::Wait;
 #[cfg(doc)]
 use crate::pool::Split;
-use crate::protocol::state::{MAX_DEPTH, MAX_WORKERS};
 
 /// Why a thread pool could not be built.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// There must be at least one worker, and at most [`BuildError::MAX_WORKERS`].
+    /// There must be at least one worker, and at most [`MAX_WORKERS`].
     Workers(usize),
     /// The pool has a lower limit: its queues keep state for each pair of workers, or are right for one worker only.
     Pairs {
@@ -21,7 +21,7 @@ pub enum BuildError {
         /// The largest possible number.
         most: usize,
     },
-    /// Task stacks hold between 1 and [`BuildError::MAX_CAPACITY`] tasks.
+    /// Task stacks hold between 1 and [`MAX_TASK_CAPACITY`] tasks.
     Capacity(usize),
     /// The strategy needs a pool whose stolen tasks thieves can follow: [`Split`] or [`Wool`](crate::pool::Wool).
     Wait(Wait),
@@ -60,13 +60,6 @@ pub enum BuildError {
     },
 }
 
-impl BuildError {
-    /// The largest number of workers.
-    pub const MAX_WORKERS: usize = MAX_WORKERS;
-    /// The largest capacity of a task stack.
-    pub const MAX_CAPACITY: usize = MAX_DEPTH;
-}
-
 impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -79,7 +72,7 @@ impl fmt::Display for BuildError {
                 f,
                 "{workers} workers are too many for queues that keep state for each pair of them; this pool has at most {most}"
             ),
-            Self::Capacity(n) => write!(f, "a deque cannot hold {n} tasks; the capacity is between 1 and {MAX_DEPTH}"),
+            Self::Capacity(n) => write!(f, "a deque cannot hold {n} tasks; the capacity is between 1 and {MAX_TASK_CAPACITY}"),
             Self::Wait(wait) => {
                 write!(
                     f,
@@ -95,7 +88,7 @@ impl fmt::Display for BuildError {
             Self::Reserve { capacity, workers, source } => write!(
                 f,
                 "cannot reserve address space for {workers} task stacks of {capacity} tasks ({source}); \
-                 lower the deque capacity or raise the limit (ulimit -v)"
+                 lower the task capacity or raise the limit (ulimit -v)"
             ),
             Self::Thread { started, workers, source } => write!(
                 f,

@@ -19,7 +19,7 @@ use crate::detached::PanicHandler;
 use crate::guest::Guests;
 use crate::home::Home;
 use crate::interrupts::{By, Interrupts};
-use crate::limits::{self, DEFAULT_DEQUE_CAPACITY, LOCKED_DEQUE_CAPACITY, MIN_STACK_SIZE, default_stack_size};
+use crate::limits::{self, DEFAULT_TASK_CAPACITY, LOCKED_TASK_CAPACITY, MIN_STACK_SIZE, default_stack_size};
 use crate::near::Near;
 use crate::policy::{Habits, Idle, Leaps, Victims, Wait};
 use crate::pool::{Pool, Room, Split};
@@ -90,10 +90,16 @@ impl<P: Pool> fmt::Debug for Builder<P> {
             .field("pin", &self.pin)
             .field("cores", &self.cores)
             .field("stack_size", &self.stack_size)
-            .field("deque_capacity", &self.capacity)
+            .field("task_capacity", &self.capacity)
             .field("interrupts", &self.interrupts)
             .field("caller_works", &self.caller_works)
             .finish_non_exhaustive()
+    }
+}
+
+impl<P: Pool> Clone for Builder<P> {
+    fn clone(&self) -> Self {
+        self.like(self.settings.clone())
     }
 }
 
@@ -142,16 +148,21 @@ impl<P: Pool> Builder<P> {
     /// # Ok::<(), filch::BuildError>(())
     /// ```
     pub fn pool<Q: Pool>(self) -> Builder<Q> {
+        self.like(Q::Settings::default())
+    }
+
+    /// A builder with the same settings of everything but the task pool.
+    fn like<Q: Pool>(&self, settings: Q::Settings) -> Builder<Q> {
         Builder {
+            settings,
             workers: self.workers,
             follows: self.follows,
-            machine: self.machine,
+            machine: self.machine.clone(),
             allowed: self.allowed,
             spares: self.spares,
             wait: self.wait,
             leaps: self.leaps,
             habits: self.habits,
-            settings: Q::Settings::default(),
             pin: self.pin,
             cores: self.cores,
             unpin: self.unpin,
@@ -159,10 +170,10 @@ impl<P: Pool> Builder<P> {
             capacity: self.capacity,
             interrupts: self.interrupts,
             caller_works: self.caller_works,
-            name: self.name,
-            on_start: self.on_start,
-            on_exit: self.on_exit,
-            on_panic: self.on_panic,
+            name: self.name.clone(),
+            on_start: self.on_start.clone(),
+            on_exit: self.on_exit.clone(),
+            on_panic: self.on_panic.clone(),
         }
     }
 
@@ -200,17 +211,17 @@ impl<P: Pool> Builder<P> {
         self
     }
 
-    /// Sets the capacity of each worker's task stack, in tasks. Default: [`DEFAULT_DEQUE_CAPACITY`], or less where the
+    /// Sets the capacity of each worker's task stack, in tasks. Default: [`DEFAULT_TASK_CAPACITY`], or less where the
     /// address space is limited or reserved space is locked into memory. Otherwise the space is reserved, not committed. A fork on a full stack runs its second branch
     /// after the first. For a growing queue this is the initial capacity.
     ///
     /// ```
-    /// let pool = filch::ThreadPool::builder().workers(2).deque_capacity(2).build()?;
+    /// let pool = filch::ThreadPool::builder().workers(2).task_capacity(2).build()?;
     /// let sum = pool.install(|| filch::map_reduce(0..1000_u64, 0, |n| n, |a, b| a + b));
     /// assert_eq!(sum, 499_500);
     /// # Ok::<(), filch::BuildError>(())
     /// ```
-    pub fn deque_capacity(mut self, tasks: usize) -> Self {
+    pub fn task_capacity(mut self, tasks: usize) -> Self {
         self.capacity = Some(tasks);
         self
     }
@@ -424,7 +435,7 @@ impl<P: Pool> Builder<P> {
         const LEAST: usize = 1 << 10;
         const STEP: usize = 1 << 4;
         let bytes = |tasks| tasks * size_of::<Slot>();
-        let [default, locked] = [DEFAULT_DEQUE_CAPACITY, LOCKED_DEQUE_CAPACITY].map(bytes);
+        let [default, locked] = [DEFAULT_TASK_CAPACITY, LOCKED_TASK_CAPACITY].map(bytes);
         let room = || limits::modest(default, locked, workers, bytes(LEAST)) / size_of::<Slot>();
         // Some queues initialize each slot, which takes Miri long.
         let default = || if cfg!(miri) { 1 << 8 } else { room() };

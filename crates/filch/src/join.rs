@@ -62,6 +62,29 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
     }
 }
 
+impl<P: Pool> ThreadPool<P> {
+    /// Runs both branches, perhaps in parallel, on this pool's workers, in closure style, and returns both results: a
+    /// [`join()`] in [`install`](Self::install).
+    ///
+    /// ```
+    /// let pool = filch::ThreadPool::new(2)?;
+    /// assert_eq!(pool.join(|| 1, || 2), (1, 2));
+    /// # Ok::<(), filch::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// As [`Worker::join`].
+    pub fn join<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
+    where
+        A: FnOnce() -> RA + Send,
+        B: FnOnce() -> RB + Send,
+        RA: Send,
+        RB: Send,
+    {
+        self.install(|| join(a, b))
+    }
+}
+
 /// Runs both branches, perhaps in parallel, and returns both results, in closure style.
 ///
 /// On a worker, `b` becomes a task of that worker, as in [`Worker::join`]; elsewhere both branches move to the [global

@@ -11,12 +11,13 @@ use std::time::{Duration, Instant};
 
 use filch_memory::Native;
 
-use crate::builder::BuildError;
 use crate::front::Only;
 use crate::here::Here;
 use crate::home::current_home;
+use crate::limits::MAX_WORKERS;
 use crate::protocol::latch::{self, Event};
 use crate::registry::Common;
+use crate::thread_pool::ThreadPool;
 use crate::unwind::AbortOnUnwind;
 
 /// A count of things that have not ended, and the thread that waits for them.
@@ -54,14 +55,11 @@ impl Waiter {
         }
     }
 
-    /// Returns a worker's pool.
-    ///
-    /// # Panics
-    /// If it is no worker.
+    /// Returns a worker's pool, or the global one, which a thread outside uses.
     pub(crate) fn common(&self) -> &Common {
         match self {
             Self::Worker(common, ..) => common,
-            Self::Thread(_) => panic!("a thread outside has no pool"),
+            Self::Thread(_) => &ThreadPool::global().common,
         }
     }
 
@@ -105,7 +103,7 @@ fn is_over_soon(latch: &Latch) -> bool {
 }
 
 /// Waits until the latch is over, on the thread for which it was made. A worker runs jobs of any kind meanwhile, or
-/// only some, of which it must then be notified; another thread sleeps, at once if `will_take_long`.
+/// only some, and whoever adds one must notify it; another thread sleeps, at once if `will_take_long`.
 ///
 /// It has no frame while a worker waits: the wait is its last call.
 pub(crate) fn wait(latch: &Latch, only: Only<'_>, will_take_long: bool) {
@@ -127,7 +125,7 @@ fn wait_outside(latch: &Latch, event: &Event<Native>, will_take_long: bool) {
 }
 
 /// A worker's number fits its waiter.
-const _: () = assert!(BuildError::MAX_WORKERS <= 1 << u16::BITS);
+const _: () = assert!(MAX_WORKERS <= 1 << u16::BITS);
 
 #[cfg(test)]
 mod tests {

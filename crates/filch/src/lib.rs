@@ -283,14 +283,14 @@ pub use interrupts::{Interrupts, poll};
 pub use iter::par;
 pub use join::join;
 pub use lanes::{spawn_whenever, submit_whenever};
-pub use limits::{DEFAULT_DEQUE_CAPACITY, DEFAULT_STACK_SIZE, MIN_STACK_SIZE};
+pub use limits::{DEFAULT_STACK_SIZE, DEFAULT_TASK_CAPACITY, MAX_TASK_CAPACITY, MAX_WORKERS, MIN_STACK_SIZE};
 pub use loops::{
     fold_blocks, fold_blocks_from, for_each, for_each_init, map_reduce, map_reduce_fixed, map_reduce_from,
     map_reduce_init, try_for_each, try_map_reduce,
 };
 pub use per_worker::{PerWorker, PerWorkerGuard};
-pub use policy::{First, Haul, Idle, Leaps, OnLoss, UnknownWait, Victims, Wait};
-pub use scope::{Scope, scope, spawn};
+pub use policy::{Idle, Leaps, OnLoss, UnknownWait, Victims, Wait};
+pub use scope::{Scope, in_place_scope, scope, spawn};
 pub use stats::{Stats, WorkerStats};
 pub use stop::{Stop, Stopped};
 pub use submit::{Submitted, block_on, submit};

@@ -5,7 +5,7 @@
 
 use crate::build_error::BuildError;
 use crate::environment::variable;
-use crate::protocol::state::MAX_WORKERS;
+use crate::protocol::state;
 
 /// The stack size of each worker thread, unless [`Builder::stack_size`](crate::Builder::stack_size) sets another or the
 /// address space is limited. The space is reserved, not committed; so it is less, 2 MiB, where the process has the system lock what it
@@ -19,8 +19,8 @@ pub const MIN_STACK_SIZE: usize = 64 << 10;
 /// The stack size that nobody has asked for, where reserved space is memory: that of a thread of the standard library.
 const LOCKED_STACK_SIZE: usize = 2 << 20;
 
-/// As [`DEFAULT_DEQUE_CAPACITY`], where reserved space is memory.
-pub(crate) const LOCKED_DEQUE_CAPACITY: usize = DEFAULT_DEQUE_CAPACITY >> 6;
+/// As [`DEFAULT_TASK_CAPACITY`], where reserved space is memory.
+pub(crate) const LOCKED_TASK_CAPACITY: usize = DEFAULT_TASK_CAPACITY >> 6;
 
 /// The smallest stack size of a worker thread that nobody has asked for.
 pub(crate) const LEAST_STACK_SIZE: usize = 1 << 20;
@@ -30,10 +30,16 @@ pub(crate) const LEAST_STACK_SIZE: usize = 1 << 20;
 pub(crate) const LARGEST_PAGE: usize = 64 << 10;
 
 /// The capacity of each worker's task stack, in tasks, unless
-/// [`Builder::deque_capacity`](crate::Builder::deque_capacity) sets another or the address space is too small: 64 MiB
+/// [`Builder::task_capacity`](crate::Builder::task_capacity) sets another or the address space is too small: 64 MiB
 /// of reserved address space, committed on use. Where reserved space is locked into memory, it is a 64th: see
 /// [`DEFAULT_STACK_SIZE`].
-pub const DEFAULT_DEQUE_CAPACITY: usize = 1 << 20;
+pub const DEFAULT_TASK_CAPACITY: usize = 1 << 20;
+
+/// The largest number of workers of a pool.
+pub const MAX_WORKERS: usize = state::MAX_WORKERS;
+
+/// The largest capacity of a task stack.
+pub const MAX_TASK_CAPACITY: usize = state::MAX_DEPTH;
 
 /// Returns the default for each of `workers` workers, which is `locked` where reserved space is memory, reduced where the address space is
 /// limited, but at least `least`.

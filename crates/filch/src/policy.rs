@@ -6,13 +6,42 @@ use std::fmt;
 use std::num::NonZeroU32;
 use std::str::FromStr;
 
+/// Gives the values of an enumeration names, and a list of all.
+macro_rules! named {
+    ($($policy:ident { $($value:ident $name:literal),+ })+) => {$(
+        impl $policy {
+            /// All values.
+            pub const EVERY: &'static [Self] = &[$(Self::$value),+];
+
+            /// The name on command lines and in records.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$value => $name),+ }
+            }
+        }
+
+        impl fmt::Display for $policy {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(self.name())
+            }
+        }
+    )+};
+}
+
+named! {
+    Wait { Leapfrog "leapfrog", Transitive "transitive", LeapfrogRandom "leapfrog-random", Random "random" }
+    Victims { Random "random", Last "last", Next "next", One "one", Near "near" }
+    Idle { Sleep "sleep", Spin "spin" }
+    OnLoss { TryAgain "try-again", GiveUp "give-up" }
+    First { Newest "newest", Oldest "oldest" }
+}
+
 /// What a worker may run while it waits for a stolen task. A setting of the builder, consulted only by workers without
 /// work.
 ///
 /// ```
 /// use filch::{ThreadPool, Wait};
 ///
-/// for wait in Wait::EVERY {
+/// for &wait in Wait::EVERY {
 ///     let pool = ThreadPool::builder().workers(2).wait(wait).build()?;
 ///     assert_eq!(pool.run(|mut w| w.join(|_| 1, |_| 2)), (1, 2));
 ///     assert_eq!(wait.name().parse(), Ok(wait));
@@ -21,6 +50,7 @@ use std::str::FromStr;
 /// # Ok::<(), filch::BuildError>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Wait {
     /// Only tasks of the awaited task's thief. They are descendants of the awaited task, so a lock may be held across a
     /// join, and no stack gets deeper than in the sequential run. A branch must not block until the other one has
@@ -44,28 +74,9 @@ pub enum Wait {
 }
 
 impl Wait {
-    /// All strategies.
-    pub const EVERY: [Self; 4] = [Self::Leapfrog, Self::Transitive, Self::LeapfrogRandom, Self::Random];
-
     /// Whether a worker that waits at a join, or for a scope, runs only parts of what it waits for.
     pub(crate) const fn is_strict(self) -> bool {
         matches!(self, Self::Leapfrog | Self::Transitive)
-    }
-
-    /// The name on command lines and in records.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Leapfrog => "leapfrog",
-            Self::Transitive => "transitive",
-            Self::LeapfrogRandom => "leapfrog-random",
-            Self::Random => "random",
-        }
-    }
-}
-
-impl fmt::Display for Wait {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
     }
 }
 
@@ -75,8 +86,8 @@ pub struct UnknownWait(String);
 
 impl fmt::Display for UnknownWait {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = Wait::EVERY.map(Wait::name).join(", ");
-        write!(f, "no waiting strategy is called '{}'; there are {names}", self.0)
+        let names: Vec<_> = Wait::EVERY.iter().map(|wait| wait.name()).collect();
+        write!(f, "no waiting strategy is called '{}'; there are {}", self.0, names.join(", "))
     }
 }
 
@@ -86,7 +97,8 @@ impl FromStr for Wait {
     type Err = UnknownWait;
 
     fn from_str(name: &str) -> Result<Self, UnknownWait> {
-        Self::EVERY.into_iter().find(|wait| wait.name() == name).ok_or_else(|| UnknownWait(name.to_owned()))
+        let of_name = Self::EVERY.iter().find(|wait| wait.name() == name);
+        of_name.copied().ok_or_else(|| UnknownWait(name.to_owned()))
     }
 }
 
@@ -97,7 +109,7 @@ impl FromStr for Wait {
 /// ```
 /// use filch::{ThreadPool, Victims};
 ///
-/// for victims in Victims::EVERY {
+/// for &victims in Victims::EVERY {
 ///     let pool = ThreadPool::builder().workers(2).victims(victims).build()?;
 ///     assert_eq!(pool.run(|mut w| w.join(|_| 1, |_| 2)), (1, 2));
 ///     println!("{victims}");
@@ -105,6 +117,7 @@ impl FromStr for Wait {
 /// # Ok::<(), filch::BuildError>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Victims {
     /// A random worker, then the others by number. The default.
     #[default]
@@ -126,9 +139,6 @@ pub enum Victims {
 }
 
 impl Victims {
-    /// All policies, the default first.
-    pub const EVERY: [Self; 5] = [Self::Random, Self::Last, Self::Next, Self::One, Self::Near];
-
     /// Returns all workers, including `index`, in the order in which worker `index` looks for work, if nobody is
     /// [near](crate::near). `last` is the victim of its last steal, `random` any worker.
     pub(crate) fn order(self, workers: usize, index: usize, last: usize, random: usize) -> impl Iterator<Item = usize> {
@@ -139,23 +149,6 @@ impl Victims {
         };
         let in_turn = (start..workers).chain(0..start).take(if self == Self::One { 1 } else { workers });
         first.into_iter().chain(in_turn.filter(move |&victim| Some(victim) != first))
-    }
-
-    /// The name on command lines and in records.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Random => "random",
-            Self::Last => "last",
-            Self::Next => "next",
-            Self::One => "one",
-            Self::Near => "near",
-        }
-    }
-}
-
-impl fmt::Display for Victims {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
     }
 }
 
@@ -171,6 +164,7 @@ impl fmt::Display for Victims {
 /// # Ok::<(), filch::BuildError>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Idle {
     /// It sleeps until there is work for it; on worklists and job systems, which have no wake-ups, for a tenth of a
     /// millisecond at a time. The default.
@@ -179,25 +173,6 @@ pub enum Idle {
     /// It keeps looking, and yields its processor now and then, as in the papers' schedulers, whose thieves never
     /// sleep. Nobody has to be woken, but a pool without work keeps as many processors busy as it has workers.
     Spin,
-}
-
-impl Idle {
-    /// Both policies, the default first.
-    pub const EVERY: [Self; 2] = [Self::Sleep, Self::Spin];
-
-    /// The name on command lines and in records.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Sleep => "sleep",
-            Self::Spin => "spin",
-        }
-    }
-}
-
-impl fmt::Display for Idle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
 }
 
 /// What a thief does that has lost a race for a task, to another thief or to its owner. A setting of the
@@ -211,31 +186,13 @@ impl fmt::Display for Idle {
 /// # Ok::<(), filch::BuildError>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum OnLoss {
     /// It tries again at once, as often as it takes: there is likely another task. The default.
     #[default]
     TryAgain,
     /// It gives this victim up, as if it had nothing, and goes on to the next: as in the papers of Lace (figure 4) and Wool.
     GiveUp,
-}
-
-impl OnLoss {
-    /// Both, the default first.
-    pub const EVERY: [Self; 2] = [Self::TryAgain, Self::GiveUp];
-
-    /// The name on command lines and in records.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::TryAgain => "try-again",
-            Self::GiveUp => "give-up",
-        }
-    }
-}
-
-impl fmt::Display for OnLoss {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
 }
 
 /// After how many attempts in a row at the thief of the awaited task that found nothing a worker looks further, where its
@@ -254,6 +211,7 @@ impl fmt::Display for OnLoss {
 /// # Ok::<(), filch::BuildError>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Leaps {
     /// After 32 before it looks at anybody, as in Lace's program today, and after 1 before it follows thieves, as in its paper (section
     /// 4.3). The default.
@@ -273,7 +231,7 @@ pub enum Leaps {
 const MOST_LEAPS: u32 = 300;
 
 impl Leaps {
-    /// How many, for who waits so, where an adaptive worker has come to `adapted`.
+    /// The limit of failures under strategy `wait`; `adapted` is that of an adaptive worker.
     pub(crate) fn before(self, wait: Wait, adapted: u32) -> u32 {
         match self {
             Self::ByStrategy => {
@@ -288,7 +246,7 @@ impl Leaps {
         }
     }
 
-    /// What an adaptive worker comes to that has looked further, after `adapted` failures, and `found` something or not.
+    /// The next limit of an adaptive worker that has looked further after `adapted` failures.
     pub(crate) fn adapt(adapted: u32, found: bool) -> u32 {
         if found { (adapted / 3).max(1) } else { (adapted * 3).min(MOST_LEAPS) }
     }
@@ -308,20 +266,26 @@ impl fmt::Display for Leaps {
 /// [worklists](crate::worklist::Worklist::loot) and [jobs](crate::jobs::Jobs::loot). A number is that many, the newest first.
 ///
 /// ```
+/// use filch::pool::{First, Haul};
 /// use filch::worklist::Worklist;
-/// use filch::{First, Haul};
 /// use filch_queue::Wsq;
 ///
-/// let list = Worklist::new(2).queue::<Wsq>(Default::default()).loot(Haul { most: 16, first: First::Oldest });
+/// let list = Worklist::new(2).queue::<Wsq>(Default::default()).loot(Haul::from(16).first(First::Oldest));
 /// let sum = list.run(0..100_u32, |_| 0, |_, sum, n| *sum += n);
 /// assert_eq!(sum.states.iter().sum::<u32>(), 4950);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Haul {
     /// The most that it takes: one to run, the others for its own queue.
-    pub most: usize,
-    /// Which of them it runs first.
-    pub first: First,
+    pub(crate) most: usize,
+    pub(crate) first: First,
+}
+
+impl Haul {
+    /// Sets which of them it runs first.
+    pub fn first(self, first: First) -> Self {
+        Self { first, ..self }
+    }
 }
 
 impl From<usize> for Haul {
@@ -332,6 +296,7 @@ impl From<usize> for Haul {
 
 /// Which of several stolen tasks their thief runs first. The others come out of its queue from the newest to the oldest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum First {
     /// The newest, so that it runs all of them from the last one stolen to the first: as in Lace's paper (section 3.3), and as a worker on
     /// private deques that has been given half of another's. Their owner joins them in this order. The default.
@@ -341,26 +306,7 @@ pub enum First {
     Oldest,
 }
 
-impl First {
-    /// Both, the default first.
-    pub const EVERY: [Self; 2] = [Self::Newest, Self::Oldest];
-
-    /// The name on command lines and in records.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Newest => "newest",
-            Self::Oldest => "oldest",
-        }
-    }
-}
-
-impl fmt::Display for First {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-/// What workers do that have nothing to do, of any kind.
+/// What idle workers of any kind do.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Habits {
     pub(crate) victims: Victims,
@@ -383,7 +329,7 @@ mod tests {
         assert_eq!(order(Victims::Next, 4, 4, 3), [0, 1, 2, 3, 4]);
         assert_eq!(order(Victims::One, 1, 4, 3), [3]);
         assert_eq!(order(Victims::Near, 1, 4, 3), [3, 4, 0, 1, 2]);
-        for victims in Victims::EVERY {
+        for &victims in Victims::EVERY {
             assert_eq!(victims.order(1, 0, 0, 0).collect::<Vec<_>>(), [0]);
         }
     }
@@ -392,8 +338,8 @@ mod tests {
     fn leaps_are_those_of_the_strategy_those_that_are_set_or_those_that_have_proved_right() {
         assert_eq!([Wait::LeapfrogRandom, Wait::Transitive].map(|wait| Leaps::ByStrategy.before(wait, 5)), [32, 1]);
         let seven = Leaps::After(NonZeroU32::new(7).unwrap());
-        assert_eq!(Wait::EVERY.map(|wait| seven.before(wait, 5)), [7; 4]);
-        assert_eq!(Wait::EVERY.map(|wait| Leaps::Adaptive.before(wait, 5)), [5; 4]);
+        assert!(Wait::EVERY.iter().all(|&wait| seven.before(wait, 5) == 7));
+        assert!(Wait::EVERY.iter().all(|&wait| Leaps::Adaptive.before(wait, 5) == 5));
         let further = |found| move |adapted: &u32| Some(Leaps::adapt(*adapted, found));
         let failed: Vec<u32> = std::iter::successors(Some(1), further(false)).take(8).collect();
         assert_eq!(failed, [1, 3, 9, 27, 81, 243, 300, 300]);

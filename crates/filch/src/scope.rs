@@ -15,14 +15,14 @@ use filch_memory::{Atomic, Memory, Native, Ordering};
 
 use crate::detached::spawn_detached_here;
 use crate::here::Here;
-use crate::home::{Home, current_home};
+use crate::home::current_home;
 use crate::latch::{self, Latch, Waiter};
 use crate::levels::Level;
-use crate::own::Own;
 #[cfg(doc)]
 use crate::policy::Wait;
 use crate::pool::Pool;
 use crate::protocol::latch::Waiter as _;
+use crate::registry::Common;
 use crate::spawn::{MayDangle, Spawned};
 use crate::thread_pool::ThreadPool;
 use crate::unwind::{AbortOnUnwind, FirstPanic};
@@ -90,8 +90,70 @@ where
         ThreadPool::global().install(scope)
     }
     match current_home() {
-        Some(home) => Scope::around(home, body),
+        Some(home) => Scope::around(&home.common, body),
         None => elsewhere(|| scope(body)),
+    }
+}
+
+/// As [`scope()`], but `body` runs at once on the current thread, even outside all pools; so it need not be `Send`. Tasks
+/// run in the current pool or, outside all pools, in the [global pool](ThreadPool::global), for whose workers the thread
+/// then waits.
+///
+/// ```
+/// use std::rc::Rc;
+/// use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+///
+/// let (local, sum) = (Rc::new(3), AtomicU32::new(0));
+/// filch::in_place_scope(|s| {
+///     for n in 0..*local {
+///         let sum = &sum;
+///         s.spawn(move |_| _ = sum.fetch_add(n, Relaxed));
+///     }
+/// });
+/// assert_eq!(sum.into_inner(), 3);
+/// ```
+///
+/// # Panics
+/// As [`scope()`].
+pub fn in_place_scope<'scope, F, R>(body: F) -> R
+where
+    F: FnOnce(&Scope<'scope>) -> R,
+{
+    match current_home() {
+        Some(home) => Scope::around(&home.common, body),
+        None => {
+            let common = &ThreadPool::global().common;
+            // Before there is anything to wait for.
+            common.assert_here();
+            Scope::around(common, body)
+        }
+    }
+}
+
+impl<P: Pool> ThreadPool<P> {
+    /// Runs `body` on a worker, in closure style, and returns once all tasks that it has [spawned](Scope::spawn) have
+    /// ended: a [`scope()`] in [`install`](Self::install).
+    ///
+    /// ```
+    /// let pool = filch::ThreadPool::new(2)?;
+    /// let mut halves = [0; 2];
+    /// let [left, right] = &mut halves;
+    /// pool.scope(|s| {
+    ///     s.spawn(|_| *left = 1);
+    ///     s.spawn(|_| *right = 2);
+    /// });
+    /// assert_eq!(halves, [1, 2]);
+    /// # Ok::<(), filch::BuildError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// As [`scope()`].
+    pub fn scope<'scope, F, R>(&self, body: F) -> R
+    where
+        F: FnOnce(&Scope<'scope>) -> R + Send,
+        R: Send,
+    {
+        self.install(|| scope(body))
     }
 }
 
@@ -148,7 +210,7 @@ impl<'scope, P: Pool> Scope<'scope, P> {
 
 impl<'scope, P> Scope<'scope, P> {
     /// Runs `body`, and then waits for the tasks of its scope.
-    fn around<R>(home: Own<'_, Home>, body: impl FnOnce(&Self) -> R) -> R {
+    fn around<R>(common: &Common, body: impl FnOnce(&Self) -> R) -> R {
         /// Out of line: a queue is large, and is made in the frame.
         #[cold]
         #[inline(never)]
@@ -156,7 +218,7 @@ impl<'scope, P> Scope<'scope, P> {
             Arc::default()
         }
         // First, so that nothing has to be kept elsewhere in case that it unwinds.
-        let tasks = home.common.wait.is_strict().then(queue);
+        let tasks = common.wait.is_strict().then(queue);
         let scope = Self {
             latch: Latch::new(1, Waiter::here()),
             panic: FirstPanic::default(),
@@ -217,6 +279,7 @@ impl<'scope, P> Scope<'scope, P> {
     where
         F: FnOnce(&Self) + Send + 'scope,
     {
+        let handing = AbortOnUnwind("a task could not be handed to its pool, and its scope would wait for ever");
         // The latch is not over, since it counts the spawner.
         self.latch.add(1);
         let scope = ScopePtr(self);
@@ -240,6 +303,7 @@ impl<'scope, P> Scope<'scope, P> {
             })
         };
         self.hand_in_job(job);
+        std::mem::forget(handing);
     }
 
     #[inline(never)]
@@ -321,7 +385,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
     {
         let home = self.seen().home();
         self.install(|| {
-            Scope::around(home, |scope| {
+            Scope::around(&home.common, |scope| {
                 // SAFETY: it is used at once, on a worker of the handle's pool.
                 in_handle_style(unsafe { Here::current().known::<P>() }, |w| body(w, scope))
             })

@@ -246,7 +246,8 @@ fn give_way(naps: &Cell<u32>) {
 }
 
 impl<P: Pool> ThreadPool<P> {
-    /// Submits `f` to run some time on a worker, in closure style, and returns at once, with a way to its result.
+    /// Submits `f` to run some time on a worker, in closure style, and returns at once, with a way to its result. Dropping
+    /// that cancels the job unless it has begun; [`detach`](Submitted::detach) lets it run.
     ///
     /// Cost: two allocations and a push to a shared queue or, on a worker of this pool, to its word deque.
     ///
@@ -272,7 +273,7 @@ impl<P: Pool> ThreadPool<P> {
 
 impl<P: Pool, L: Level> Worker<'_, P, L> {
     /// Submits `f` to run some time on a worker of this pool, with that worker's handle, and returns at once, with a way
-    /// to its result. This is [`submit()`] in handle style.
+    /// to its result. This is [`submit()`] in handle style: dropping the result [cancels](Submitted) the job unless it has begun.
     ///
     /// Cost: two allocations and a push to the worker's word deque.
     ///
@@ -297,9 +298,14 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
 /// Submits `f` to run some time on a worker of the current pool or, outside all pools, of the [global
 /// pool](ThreadPool::global), and returns at once, with a way to its result.
 ///
+/// Dropping that cancels the job unless it has begun, where a thread of the standard library would go on;
+/// [`detach`](Submitted::detach) lets the job run. A job that nobody wants the result of is rather [spawned](crate::spawn).
+///
 /// ```
 /// let job = filch::submit(|| 6 * 7);
 /// assert_eq!(job.join().unwrap(), 42);
+///
+/// filch::submit(|| println!("sooner or later")).detach();
 /// ```
 pub fn submit<F, R>(f: F) -> Submitted<R>
 where

@@ -108,7 +108,7 @@ impl<'w, P: Pool, L: Level> Worker<'w, P, L> {
     /// ```
     ///
     /// This does for methods, mutually recursive functions and generic code what
-    /// [`#[inline_recursion]`](macro@crate::inline_recursion) does for one function. The compiler decides which calls
+    /// `#[inline_recursion]` does for one function. The compiler decides which calls
     /// to inline; `#[inline]` encourages it. The program gets a copy of the code per level; two levels give most of the
     /// gain. It costs nothing at run time.
     #[inline(always)]

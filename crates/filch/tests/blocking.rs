@@ -22,7 +22,7 @@ fn what_a_blocked_worker_waits_for_runs_on_a_spare_of_every_pool() {
     struct Blocks;
     impl EveryPool for Blocks {
         fn with<P: Pool>(&self) {
-            for wait in Wait::EVERY {
+            for &wait in Wait::EVERY {
                 if wait == Wait::Transitive && !P::TRANSITIVE {
                     continue;
                 }
@@ -44,7 +44,7 @@ fn what_a_blocked_worker_waits_for_runs_on_a_spare_of_every_pool() {
 #[test]
 fn forks_of_a_blocked_worker_are_stolen() {
     fn forks<P: Pool>() {
-        for wait in Wait::EVERY {
+        for &wait in Wait::EVERY {
             if wait == Wait::Transitive && !P::TRANSITIVE {
                 continue;
             }
@@ -138,7 +138,7 @@ fn without_spares_it_only_calls() {
     let single = pool(1, Wait::default());
     assert_eq!(single.install(|| blocking(current_index)), Some(0));
     assert_eq!(single.run(|mut w| w.blocking(current_index)), Some(0));
-    let too_many = ThreadPool::builder().workers(1).spares(BuildError::MAX_WORKERS).build();
+    let too_many = ThreadPool::builder().workers(1).spares(filch::MAX_WORKERS).build();
     assert!(matches!(too_many, Err(BuildError::Workers(_))));
 }
 

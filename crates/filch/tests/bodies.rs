@@ -84,7 +84,7 @@ fn long_loops_within_short_items_are_shared() {
 fn thieves_see_what_bodies_fork() {
     let _watched = watchdog("thieves see what bodies fork");
     for workers in [2, 8] {
-        for wait in Wait::EVERY {
+        for &wait in Wait::EVERY {
             let pool = pool(workers, wait);
             let both = Barrier::new(2);
             pool.run(|mut w| {

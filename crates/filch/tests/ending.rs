@@ -178,7 +178,7 @@ fn a_global_pool_that_ended_starts_again_as_far_as_it_can() {
 #[test]
 #[ignore = "run by another"]
 fn a_hook_wants_the_pool_that_fails() {
-    let builder = ThreadPool::builder().workers(3).deque_capacity(64).stack_size(512 << 20);
+    let builder = ThreadPool::builder().workers(3).task_capacity(64).stack_size(512 << 20);
     let builder = builder.on_start(|_| assert!(ThreadPool::global().workers() > 0));
     // Enough for two of three, and for a pool of its own.
     limit_address_space(Some(1400 << 20));
@@ -253,7 +253,7 @@ fn a_name_with_a_zero_byte_is_refused_at_once() {
 fn a_pool_of_very_many_ends_on_the_smallest_stacks() {
     let _guard = watchdog("a pool of very many");
     for _ in 0..3 {
-        let pool = ThreadPool::builder().workers(2000).stack_size(64 << 10).deque_capacity(64).build().unwrap();
+        let pool = ThreadPool::builder().workers(2000).stack_size(64 << 10).task_capacity(64).build().unwrap();
         thread::sleep(Duration::from_millis(5));
         drop(pool);
     }

@@ -335,7 +335,7 @@ fn a_pool_shares_on_request_alone() {
     let _watchdog = watchdog("figure 4");
     let (n, result) = if cfg!(miri) { (6, 8) } else { (20, 6765) };
     for share in [Amount::Half, Amount::One, Amount::All].map(Sharing::OnRequest) {
-        let settings = SplitSettings { share, ..SplitSettings::default() };
+        let settings = SplitSettings::default().share(share);
         // The request of a sleeper would stand without being repeated.
         let builder = Builder::<Split>::new().workers(3).idle(Idle::Spin).wait(Wait::Leapfrog);
         let pool = builder.settings(settings).build().expect("a pool");
@@ -350,7 +350,7 @@ fn a_pool_shares_on_request_alone() {
 /// The first task is shared and, if there is no thief, taken back: one fence for a run. Later runs begin with a private task.
 #[test]
 fn a_run_without_thieves_fences_once() {
-    let as_printed = SplitSettings { moves: Moves::HalfStores, share: Sharing::OnRequest(Amount::Half) };
+    let as_printed = SplitSettings::default().moves(Moves::HalfStores).share(Sharing::OnRequest(Amount::Half));
     let pool = Builder::<Split>::new().workers(1).settings(as_printed).build().expect("a pool");
     for _ in 0..3 {
         assert_eq!(pool.run(|w| fib(w, 10)), 55);

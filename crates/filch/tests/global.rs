@@ -40,6 +40,13 @@ fn works() {
     let mut squares = [0; 5];
     filch::scope(|s| squares.iter_mut().enumerate().for_each(|(n, square)| s.spawn(move |_| *square = n * n)));
     assert_eq!(squares, [0, 1, 4, 9, 16]);
+    let thread = filch::in_place_scope(|s| {
+        squares.iter_mut().for_each(|square| s.spawn(move |s| s.spawn(move |_| *square += 1)));
+        thread::current().id()
+    });
+    assert_eq!((thread, squares), (thread::current().id(), [1, 2, 5, 10, 17]));
+    let task = catch_unwind(|| filch::in_place_scope(|s| s.spawn(|_| panic!("a task"))));
+    assert_eq!(task.unwrap_err().downcast_ref(), Some(&"a task"));
 }
 
 #[test]

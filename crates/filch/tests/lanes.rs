@@ -62,7 +62,7 @@ fn no_chain_of_jobs_starves_another_job() {
         |pool, over| pool.spawn_whenever(move || over.store(true, SeqCst)),
     ];
     for workers in WORKERS {
-        for wait in Wait::EVERY {
+        for &wait in Wait::EVERY {
             for begin in chains {
                 for end in jobs {
                     let pool = pool(workers, wait);
@@ -128,7 +128,7 @@ fn threads_that_spawn_all_the_time_starve_nobody() {
 fn jobs_that_can_wait_are_jobs_like_others() {
     let _watched = watchdog("jobs that can wait are jobs like others");
     for workers in WORKERS {
-        for wait in Wait::EVERY {
+        for &wait in Wait::EVERY {
             let pool = pool(workers, wait);
             assert_eq!(pool.submit_whenever(|| 1).join().unwrap(), 1);
             assert_eq!(payload_of(&*pool.submit_whenever(|| throw(2)).join().unwrap_err()), 2);

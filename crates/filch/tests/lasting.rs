@@ -91,7 +91,7 @@ fn a_thread_that_has_taken_a_seat_for_life() {
         }
         countdown.wait();
         // A thread can have only one seat.
-        let (_, _, mut more) = Builder::<P>::new().workers(1).deque_capacity(64).seats().unwrap();
+        let (_, _, mut more) = Builder::<P>::new().workers(1).task_capacity(64).seats().unwrap();
         assert_eq!(more.pop().unwrap().occupy(2 << 20).unwrap_err().index(), 0);
         drop(lease);
         thread.join().unwrap();
@@ -102,7 +102,7 @@ fn a_thread_that_has_taken_a_seat_for_life() {
     struct Occupies;
     impl EveryPool for Occupies {
         fn with<P: Pool>(&self) {
-            let made = Builder::<P>::new().workers(2).deque_capacity(64).seats().unwrap();
+            let made = Builder::<P>::new().workers(2).task_capacity(64).seats().unwrap();
             thread::spawn(|| occupies::<P>(made)).join().unwrap();
         }
     }

@@ -158,7 +158,7 @@ fn a_future_that_yields_lets_its_worker_run_other_jobs() {
         let flag = Arc::clone(flag);
         move || flag.store(true, Relaxed)
     };
-    for wait in Wait::EVERY {
+    for &wait in Wait::EVERY {
         let pool = ThreadPool::builder().workers(1).wait(wait).build().unwrap();
         let (spawned, injected) = (flag(), flag());
         pool.install(|| {

@@ -61,7 +61,7 @@ fn computes() {
         let pool = Builder::<Queued<Lace>>::new().workers(workers).stack_size(1 << 20).build().unwrap();
         assert_eq!(pool.install(|| fib(15)), 610);
     }
-    let asked = ThreadPool::builder().workers(2).deque_capacity(1 << 24).build();
+    let asked = ThreadPool::builder().workers(2).task_capacity(1 << 24).build();
     assert!(matches!(asked, Err(BuildError::Reserve { capacity: 0x0100_0000, workers: 2, .. })), "{asked:?}");
 }
 
@@ -120,7 +120,7 @@ fn a_process_that_locks_its_memory_has_small_stacks() {
 #[ignore = "run by another"]
 fn asks_for_too_many() {
     // Deques shrink to fit all workers; then the threads run out.
-    let asked = || ThreadPool::builder().workers(BuildError::MAX_WORKERS).stack_size(filch::DEFAULT_STACK_SIZE);
+    let asked = || ThreadPool::builder().workers(filch::MAX_WORKERS).stack_size(filch::DEFAULT_STACK_SIZE);
     match asked().on_start(|_| ()).build() {
         Err(error @ (BuildError::Thread { .. } | BuildError::Reserve { .. })) => println!("{error}"),
         other => panic!("{other:?}"),

@@ -200,7 +200,7 @@ fn stolen_that_throws<P: Pool>(pool: &ThreadPool<P>, a_throws: bool) {
 #[test]
 fn of_stolen_branches() {
     let _watchdog = watchdog("a panic in a stolen branch");
-    for wait in Wait::EVERY {
+    for &wait in Wait::EVERY {
         let (split, wool) = (pool(2, wait), pool_of::<Wool>(2, wait));
         for _ in 0..50 {
             stolen(&split);
@@ -462,7 +462,7 @@ fn caught_between_forks() {
         a + b
     }
     for capacity in [1, 3, 1000] {
-        let builder = ThreadPool::builder().workers(3).deque_capacity(capacity);
+        let builder = ThreadPool::builder().workers(3).task_capacity(capacity);
         assert_eq!(builder.build().unwrap().run(|w| count(w, 7)), 1 << 7);
     }
 }

@@ -38,11 +38,11 @@ fn fib_by_closures(n: u64) -> u64 {
 fn settings_out_of_range_are_refused() {
     let workers = |n| ThreadPool::builder().workers(n).build();
     assert!(matches!(workers(0), Err(BuildError::Workers(0))));
-    let too_many = BuildError::MAX_WORKERS + 1;
+    let too_many = filch::MAX_WORKERS + 1;
     assert!(matches!(workers(too_many), Err(BuildError::Workers(n)) if n == too_many));
-    let capacity = |n| ThreadPool::builder().workers(1).deque_capacity(n).build();
+    let capacity = |n| ThreadPool::builder().workers(1).task_capacity(n).build();
     assert!(matches!(capacity(0), Err(BuildError::Capacity(0))));
-    let too_large = BuildError::MAX_CAPACITY + 1;
+    let too_large = filch::MAX_TASK_CAPACITY + 1;
     assert!(matches!(capacity(too_large), Err(BuildError::Capacity(n)) if n == too_large));
     let transitive = Builder::<Queued<ChaseLev>>::new().workers(1).wait(Wait::Transitive).build();
     assert!(matches!(transitive, Err(BuildError::Wait(Wait::Transitive))));
@@ -57,13 +57,13 @@ fn every_pool_waits_by_every_strategy() {
     struct Compute;
     impl EveryPool for Compute {
         fn with<P: Pool>(&self) {
-            for wait in Wait::EVERY {
+            for &wait in Wait::EVERY {
                 if wait == Wait::Transitive && !P::TRANSITIVE {
                     continue;
                 }
                 for workers in [1, 2, 8] {
                     for capacity in [3, 1 << 12] {
-                        let builder = Builder::<P>::new().workers(workers).wait(wait).deque_capacity(capacity);
+                        let builder = Builder::<P>::new().workers(workers).wait(wait).task_capacity(capacity);
                         let pool = builder.build().unwrap();
                         assert_eq!((pool.workers(), pool.wait()), (workers, wait));
                         assert_eq!(pool.run(|w| fib(w, 18)), 2584);
@@ -97,7 +97,7 @@ fn every_part_of_a_list_of_forks_may_fork_in_closure_style() {
             let sum = |lengths: usize| (0..lengths).map(|i| below(i) + 8 + 2).sum::<u64>();
             for workers in [1, 2, 8] {
                 for capacity in [3, 1 << 12] {
-                    let pool = Builder::<P>::new().workers(workers).deque_capacity(capacity).build().unwrap();
+                    let pool = Builder::<P>::new().workers(workers).task_capacity(capacity).build().unwrap();
                     for lengths in [0, 1, 2, 40] {
                         assert_eq!(pool.install(|| forking_list(lengths)), sum(lengths));
                         let inside = |w: Worker<'_, P>| (forking_list(lengths), fib(w, 5), forking_list(lengths));
@@ -212,7 +212,7 @@ fn two_pools_of_one_worker_install_into_each_other() {
         );
         a + b
     }
-    for wait in Wait::EVERY {
+    for &wait in Wait::EVERY {
         let (one, two) = (pool(1, wait), pool(1, wait));
         thread::scope(|s| {
             let from = |here, there| move || assert_eq!(ThreadPool::install(here, || alternate(here, there, 6)), 64);
@@ -333,7 +333,7 @@ fn a_worker_of_another_pool_may_drop_a_pool_that_waits_for_it() {
 #[test]
 fn scopes_borrow_and_nest() {
     let _watchdog = watchdog("a scope");
-    for wait in Wait::EVERY {
+    for &wait in Wait::EVERY {
         let pool = pool(3, wait);
         let mut squares = vec![0; 1000];
         let total = AtomicUsize::new(0);
@@ -387,7 +387,7 @@ fn programs_are_right_on_a_full_stack() {
         if depth == 0 { 0 } else { w.join(move |w| deep(w, depth - 1), |_| 1).0 + 1 }
     }
     for (workers, capacity) in [(1, 1), (1, 2), (2, 1), (4, 5), (8, 64)] {
-        let pool = ThreadPool::builder().workers(workers).deque_capacity(capacity).build().unwrap();
+        let pool = ThreadPool::builder().workers(workers).task_capacity(capacity).build().unwrap();
         for _ in 0..10 {
             assert_eq!(pool.run(|w| deep(w, 1000)), 1000);
             let sum = pool.run(|mut w| w.fork_all(0..1000_usize, |_, i| i, 0, |a, b| a + b));

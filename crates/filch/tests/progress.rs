@@ -183,7 +183,7 @@ fn check_all<P: Pool>(forks: Forks) {
 }
 
 fn check_with<P: Pool>(forks: Forks, set: impl Fn(Builder<P>) -> Builder<P>) {
-    for wait in Wait::EVERY {
+    for &wait in Wait::EVERY {
         if wait == Wait::Transitive && !P::TRANSITIVE {
             continue;
         }

@@ -39,7 +39,7 @@ fn broadcasts_run_once_on_every_worker_of_every_pool() {
 #[test]
 fn broadcasts_may_be_nested_and_cross_pools() {
     let _watched = watchdog("broadcasts may be nested and cross pools");
-    for wait in Wait::EVERY {
+    for &wait in Wait::EVERY {
         for workers in WORKERS {
             let (one, other) = (pool(workers, wait), pool(2, wait));
             let inner = one.broadcast(|mut w| w.broadcast(|w| w.index()).len() + other.broadcast(|_| ()).len());
@@ -118,7 +118,7 @@ fn branches_learn_whether_they_were_stolen() {
 fn a_yielding_task_runs_another_where_the_strategy_admits_it() {
     let _watched = watchdog("a yielding task runs another where the strategy admits it");
     assert!(!yield_now(), "outside all pools");
-    for wait in Wait::EVERY {
+    for &wait in Wait::EVERY {
         let (pool, is_strict) = (pool(1, wait), matches!(wait, Wait::Leapfrog | Wait::Transitive));
         let ran = Arc::new(AtomicBool::new(false));
         let runs = || {

@@ -12,11 +12,11 @@ use std::time::Duration;
 use common::{EveryPool, Thrown, WORKERS, payload_of, picked, throw, thrown_by, times, wait_for, watchdog};
 use filch::jobs::{JobWorker, Jobs};
 use filch::pool::{
-    Clock, Heartbeat, HeartbeatSettings, Period, Pool, QueueSettings, Queued, Request, Sharing, Split, SplitSettings,
-    Wool, WoolSettings,
+    Clock, First, Haul, Heartbeat, HeartbeatSettings, Period, Pool, QueueSettings, Queued, Request, Sharing, Split,
+    SplitSettings, Wool, WoolSettings,
 };
 use filch::worklist::Worklist;
-use filch::{BuildError, Builder, First, Haul, Idle, Interrupts, Leaps, OnLoss, Victims, Wait, Worker};
+use filch::{BuildError, Builder, Idle, Interrupts, Leaps, OnLoss, Victims, Wait, Worker};
 use filch_queue::{
     Amount, ChaseLev, Dsq, Lace, Locked, PdqRAsync, Promises, Queue, StealMany, Task, dsq, for_each_queue, lace, pdq,
 };
@@ -42,7 +42,7 @@ fn slow_sum<P: Pool>(mut w: Worker<'_, P>, from: u64, to: u64) -> u64 {
 
 /// Each order in which thieves try victims, and once without a second try after a lost race.
 fn orders() -> impl Iterator<Item = (Victims, OnLoss)> {
-    Victims::EVERY.map(|victims| (victims, OnLoss::TryAgain)).into_iter().chain([(Victims::Random, OnLoss::GiveUp)])
+    Victims::EVERY.iter().map(|&victims| (victims, OnLoss::TryAgain)).chain([(Victims::Random, OnLoss::GiveUp)])
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn every_pool_steals_in_every_order_and_need_not_sleep() {
     impl EveryPool for Compute {
         fn with<P: Pool>(&self) {
             for (victims, on_loss) in orders() {
-                for idle in Idle::EVERY {
+                for &idle in Idle::EVERY {
                     for workers in WORKERS {
                         let pool = Builder::<P>::new().workers(workers).victims(victims).on_loss(on_loss).idle(idle);
                         let pool = pool.build().unwrap();
@@ -108,7 +108,7 @@ fn split_moved_by_half_stores_loses_no_task() {
     let moves = lace::Moves::HalfStores;
     let policies = [Amount::Half, Amount::One, Amount::All].map(Sharing::OnRequest);
     for share in policies.into_iter().chain([Sharing::ByGrain]) {
-        computes::<Split>(&SplitSettings { moves, share });
+        computes::<Split>(&SplitSettings::default().moves(moves).share(share));
     }
     computes::<Queued<Lace>>(&QueueSettings::of(lace::Policies { moves, ..lace::Policies::default() }));
 }
@@ -119,7 +119,7 @@ fn workers_that_never_sleep_find_all_work() {
     let _watchdog = watchdog("a pool that spins");
     let done = AtomicUsize::new(0);
     let count = || _ = done.fetch_add(1, SeqCst);
-    for wait in Wait::EVERY {
+    for &wait in Wait::EVERY {
         let pool = Builder::<filch::pool::Split>::new().workers(2).wait(wait).idle(Idle::Spin).caller_works(true);
         let pool = pool.build().unwrap();
         done.store(0, SeqCst);
@@ -168,7 +168,7 @@ fn family<'s, Q: Queue>(w: &mut JobWorker<'s, '_, Q>, generations: u32, born: &'
 #[test]
 fn worklists_and_jobs_steal_in_every_order_and_need_not_nap() {
     let _watchdog = watchdog("a list");
-    for ((victims, on_loss), idle) in orders().flat_map(|order| Idle::EVERY.map(|idle| (order, idle))) {
+    for ((victims, on_loss), idle) in orders().flat_map(|order| Idle::EVERY.iter().map(move |&idle| (order, idle))) {
         for workers in WORKERS {
             let list = Worklist::new(workers).victims(victims).on_loss(on_loss).idle(idle);
             let generations = times(10, 4) as u32;
@@ -235,7 +235,7 @@ fn thieves_of_several_tasks_compute_the_same() {
                 for (workers, capacity) in [(1, 4), (2, 2), (2, 1 << 10), (4, 5), (8, 64)] {
                     for (idle, most) in [(Idle::Sleep, usize::MAX), (Idle::Spin, 2), (Idle::Sleep, 1)] {
                         let builder = Builder::<Queued<Q>>::new().settings(QueueSettings::default().loot(most));
-                        let builder = builder.workers(workers).wait(wait).deque_capacity(capacity).idle(idle);
+                        let builder = builder.workers(workers).wait(wait).task_capacity(capacity).idle(idle);
                         let pool = builder.build().unwrap();
                         assert_eq!(pool.run(|w| fib(w, times(18, 7) as u64)), times(2584, 13) as u64);
                         let sum = pool.install(|| filch::map_reduce(0..1000_u64, 0, |n| n, |a, b| a + b));
@@ -353,7 +353,7 @@ fn stolen_tasks_are_run_in_the_order_that_is_set() {
         w.join(|w| forks(w, left - 1, is_ready, run), |_| run.lock().unwrap().push(left));
     }
     for (first, order) in [(First::Newest, [4, 5, 6]), (First::Oldest, [6, 4, 5])] {
-        let haul = Haul { most: STOLEN, first };
+        let haul = Haul::from(STOLEN).first(first);
         let pool = Builder::<Queued<Locked>>::new().workers(2).settings(QueueSettings::default().loot(haul));
         let pool = pool.caller_works(false).build().unwrap();
         let (has_begun, is_ready, run) = (AtomicBool::new(false), AtomicBool::new(false), Mutex::default());
@@ -403,11 +403,11 @@ fn parameters_reach_the_queues() {
     let deferred = dsq::Params { copying: dsq::Copying::Deferred, ..Default::default() };
     computes::<Queued<Dsq>>(QueueSettings::of(deferred).clone());
     computes::<Queued<PdqRAsync>>(QueueSettings::of(pdq::receiver::Params { share: Amount::All }).loot(usize::MAX));
-    computes::<Wool>(WoolSettings { chunk: NonZeroU32::new(1), privatise_after: NonZeroU32::new(1) });
-    computes::<Wool<1, 1>>(WoolSettings { chunk: NonZeroU32::new(u32::MAX), ..WoolSettings::default() });
+    computes::<Wool>(WoolSettings::default().chunk(NonZeroU32::MIN).privatise_after(NonZeroU32::MIN));
+    computes::<Wool<1, 1>>(WoolSettings::default().chunk(NonZeroU32::MAX));
     computes::<Heartbeat<ChaseLev, Request>>(HeartbeatSettings::default().clone());
     // One beat at each worker's first fork, and none for an hour.
-    let hourly = HeartbeatSettings::<_, Clock> { beat: Period(Duration::from_secs(3600)), queue: () };
+    let hourly = HeartbeatSettings::<_, Clock>::of(Period(Duration::from_secs(3600)), ());
     // A worker that waits for a thief promotes what it has before it sleeps.
     let mut totals = (0..).map(|_| computes::<Heartbeat<ChaseLev>>(hourly.clone()).stats().total());
     let total = totals.find(|total| total.steals == 0).expect("an endless number of runs");
@@ -431,7 +431,7 @@ fn contradictory_settings_are_refused_with_a_reason() {
         }
     }
     refused(looting::<PdqRAsync>(2).interrupts(Interrupts::signal()).build().map(drop), "signal");
-    let never = HeartbeatSettings::<ChaseLev> { beat: Period(Duration::ZERO), ..HeartbeatSettings::default() };
+    let never = HeartbeatSettings::<ChaseLev>::of(Period(Duration::ZERO), ());
     refused(Builder::<Heartbeat<ChaseLev>>::new().workers(2).settings(never).build().map(drop), "zero");
     // Owners that answer no requests are not interrupted.
     assert!(looting::<Locked>(2).interrupts(Interrupts::signal()).build().is_ok());

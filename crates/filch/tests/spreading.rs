@@ -158,7 +158,7 @@ fn fib_of_closures(n: u64) -> u64 {
 fn private_forks_are_shared_for_an_owner_in_a_long_leaf() {
     const TASKS: usize = 20;
     let _watchdog = watchdog("a leaf that waits for earlier forks");
-    for wait in Wait::EVERY {
+    for &wait in Wait::EVERY {
         let pool: ThreadPool = Builder::new().workers(2).wait(wait).build().unwrap();
         let mut rounds = 0;
         // An owner whose tasks look coarse, as on a busy machine, shares them itself.
@@ -238,7 +238,7 @@ fn flat_loops_are_shared_on_every_pool() {
 
     impl EveryPool for Loops {
         fn with<P: Pool>(&self) {
-            let pool: ThreadPool<P> = Builder::<P>::new().workers(2).deque_capacity(1 << 10).build().unwrap();
+            let pool: ThreadPool<P> = Builder::<P>::new().workers(2).task_capacity(1 << 10).build().unwrap();
             wait_for(&format!("a theft from a flat loop on {}", std::any::type_name::<P>()), || {
                 let [by_handle, by_closure] = [AtomicUsize::new(0), AtomicUsize::new(0)];
                 pool.run(|mut w| w.for_each(0..200_000, |_| _ = by_handle.fetch_add(1, SeqCst)));
@@ -256,7 +256,7 @@ fn flat_loops_are_shared_on_every_pool() {
 /// A pool whose thieves leave several of the newest tasks to their owner.
 fn keeping() -> ThreadPool<Queued<BwosL>> {
     let settings = QueueSettings::of(BlockSize::Entries(NonZeroUsize::new(64).unwrap()));
-    Builder::<Queued<BwosL>>::new().workers(2).deque_capacity(1 << 12).settings(settings).build().unwrap()
+    Builder::<Queued<BwosL>>::new().workers(2).task_capacity(1 << 12).settings(settings).build().unwrap()
 }
 
 /// Thieves get half of the shortest loops, though it is newer than the tasks that they could take.

@@ -201,7 +201,7 @@ fn idle_workers_sleep_and_wake_for_work() {
             assert_eq!(pool.run(|w| tree(w, round, 8)), 256);
         }
     }
-    for wait in Wait::EVERY {
+    for &wait in Wait::EVERY {
         sleeps::<Split>(wait);
         sleeps::<Wool>(wait);
         sleeps::<Wool<1, 1>>(wait);
@@ -316,7 +316,7 @@ fn workers_low_on_stack_still_run_what_all_wait_for() {
         }
     }
     let _watchdog = watchdog("low stacks");
-    for wait in Wait::EVERY {
+    for &wait in Wait::EVERY {
         meet::<{ 600 << 10 }, Split>(wait, 1 << 20);
         meet::<{ 600 << 10 }, Wool>(wait, 1 << 20);
         meet::<{ 33 << 20 }, Split>(wait, 64 << 20);
@@ -373,7 +373,7 @@ fn workers_low_on_stack_still_run_their_own_tasks() {
         }
     }
     let _watchdog = watchdog("a low stack");
-    for wait in Wait::EVERY {
+    for &wait in Wait::EVERY {
         runs::<Split>(wait);
         runs::<Wool>(wait);
         if wait != Wait::Transitive {
@@ -453,7 +453,7 @@ fn sleepers_wake_for_a_single_task() {
 }
 
 fn wake_for_a_single_task<P: Pool>() {
-    for wait in Wait::EVERY {
+    for &wait in Wait::EVERY {
         // A caller that works would not wake sleepers.
         let pool = Builder::<P>::new().workers(2).wait(wait).caller_works(false).build().unwrap();
         for round in 0..60 {

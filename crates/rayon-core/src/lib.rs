@@ -58,7 +58,7 @@ use self::registry::{CustomSpawn, DefaultSpawn, Registry, ThreadSpawn};
 /// assert!(rayon_core::max_num_threads() >= 1 << 14);
 /// ```
 pub fn max_num_threads() -> usize {
-    ::filch::BuildError::MAX_WORKERS
+    ::filch::MAX_WORKERS
 }
 
 /// The number of threads of the current thread's pool, or of the global pool, which this starts.

@@ -284,6 +284,23 @@ impl<S: Lend, K: Forker> Par<S, K> {
         C::from_par(self)
     }
 
+    /// Adds the items to a collection, in their order, and returns it.
+    ///
+    /// Cost: the items are [collected](Self::collect) into a `Vec`, which then extends the collection in sequence.
+    ///
+    /// ```
+    /// let mut squares = vec![0];
+    /// filch::par(1..4).map(|i| i * i).collect_into(&mut squares);
+    /// assert_eq!(squares, [0, 1, 4, 9]);
+    /// ```
+    pub fn collect_into<C: Extend<S::Item>>(self, collection: &mut C) -> &mut C
+    where
+        S::Item: Send,
+    {
+        collection.extend(self.collect::<Vec<_>>());
+        collection
+    }
+
     /// Collects the first halves of the pairs and the second ones.
     ///
     /// ```

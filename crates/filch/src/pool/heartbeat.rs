@@ -184,16 +184,21 @@ impl Beat for Request {
 /// use filch::pool::{Heartbeat, HeartbeatSettings, Period};
 /// use filch_queue::ChaseLev;
 ///
-/// let slow = HeartbeatSettings { beat: Period(Duration::from_millis(1)), ..Default::default() };
+/// let slow = HeartbeatSettings::of(Period(Duration::from_millis(1)), Default::default());
 /// let pool = Builder::<Heartbeat<ChaseLev>>::new().workers(2).settings(slow).build()?;
 /// assert_eq!(pool.run(|mut w| w.join(|_| 1, |_| 2)), (1, 2));
 /// # Ok::<(), filch::BuildError>(())
 /// ```
 pub struct HeartbeatSettings<Q: Queue<Native>, B: Beat = Clock> {
-    /// The settings of the beat: a [`Period`] for a [`Clock`].
-    pub beat: B::Settings,
-    /// The parameters of the queue.
-    pub queue: Q::Params,
+    beat: B::Settings,
+    queue: Q::Params,
+}
+
+impl<Q: Queue<Native>, B: Beat> HeartbeatSettings<Q, B> {
+    /// Settings with those of the beat, a [`Period`] for a [`Clock`], and the parameters of the queue.
+    pub fn of(beat: B::Settings, queue: Q::Params) -> Self {
+        Self { beat, queue }
+    }
 }
 
 impl<Q: Queue<Native>, B: Beat> Clone for HeartbeatSettings<Q, B> {

@@ -104,17 +104,27 @@ impl Split {
 /// use filch_queue::lace::Moves;
 ///
 /// // Figure 4 of the paper.
-/// let as_printed = SplitSettings { moves: Moves::HalfStores, share: Sharing::OnRequest(Amount::Half) };
+/// let as_printed = SplitSettings::default().moves(Moves::HalfStores).share(Sharing::OnRequest(Amount::Half));
 /// let pool = Builder::<Split>::new().workers(2).settings(as_printed).build()?;
 /// assert_eq!(pool.run(|mut w| w.join(|_| 1, |_| 2)), (1, 2));
 /// # Ok::<(), filch::BuildError>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SplitSettings {
-    /// How a worker moves the boundary between its shared and its private tasks.
-    pub moves: Moves,
-    /// How many of its tasks a worker shares, and when.
-    pub share: Sharing,
+    moves: Moves,
+    share: Sharing,
+}
+
+impl SplitSettings {
+    /// Sets how a worker moves the boundary between its shared and its private tasks.
+    pub fn moves(self, moves: Moves) -> Self {
+        Self { moves, ..self }
+    }
+
+    /// Sets how many of its tasks a worker shares, and when.
+    pub fn share(self, share: Sharing) -> Self {
+        Self { share, ..self }
+    }
 }
 
 impl Tuned for Split {

@@ -71,7 +71,7 @@ pub struct Wool<const CHUNK: u32 = 4, const PRIVATISE_AFTER: u32 = 500> {
     words: Queued<ChaseLev>,
 }
 
-/// The settings of a [`Wool`] pool; `None` means the type's parameter.
+/// The settings of a [`Wool`] pool; by default the type's parameters.
 ///
 /// ```
 /// use std::num::NonZeroU32;
@@ -79,17 +79,27 @@ pub struct Wool<const CHUNK: u32 = 4, const PRIVATISE_AFTER: u32 = 500> {
 /// use filch::Builder;
 /// use filch::pool::{Wool, WoolSettings};
 ///
-/// let generous = WoolSettings { chunk: NonZeroU32::new(64), ..Default::default() };
+/// let generous = WoolSettings::default().chunk(NonZeroU32::new(64).unwrap());
 /// let pool = Builder::<Wool>::new().workers(2).settings(generous).build()?;
 /// assert_eq!(pool.run(|mut w| w.join(|_| 1, |_| 2)), (1, 2));
 /// # Ok::<(), filch::BuildError>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WoolSettings {
-    /// The number of slots that become public when thieves have taken all public tasks.
-    pub chunk: Option<NonZeroU32>,
-    /// The number of unstolen public tasks after which the owner takes slots back.
-    pub privatise_after: Option<NonZeroU32>,
+    chunk: Option<NonZeroU32>,
+    privatise_after: Option<NonZeroU32>,
+}
+
+impl WoolSettings {
+    /// Sets the number of slots that become public when thieves have taken all public tasks.
+    pub fn chunk(self, slots: NonZeroU32) -> Self {
+        Self { chunk: Some(slots), ..self }
+    }
+
+    /// Sets the number of unstolen public tasks after which the owner takes slots back.
+    pub fn privatise_after(self, tasks: NonZeroU32) -> Self {
+        Self { privatise_after: Some(tasks), ..self }
+    }
 }
 
 // SAFETY: only the worker's own thread uses `owner`; the rest is made for sharing.

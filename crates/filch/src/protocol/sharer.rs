@@ -23,7 +23,7 @@ pub type Time = u64;
 /// use filch_queue::Amount;
 ///
 /// let share = Sharing::OnRequest(Amount::Half); // as printed
-/// let settings = SplitSettings { share, ..SplitSettings::default() };
+/// let settings = SplitSettings::default().share(share);
 /// let pool = Builder::<Split>::new().workers(1).settings(settings).build()?;
 /// assert_eq!(pool.run(|mut w| w.join(|_| 1, |_| 2)), (1, 2));
 /// let stats = pool.stats().total();
@@ -32,7 +32,7 @@ pub type Time = u64;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sharing {
-    /// By how long its tasks are: it shares them all until they have proved short, and then as with [`Sharing::OnRequest`] of half. A thief
+    /// Adapts to the length of its tasks: it shares them all until they have proved short, and then as with [`Sharing::OnRequest`] of half. A thief
     /// may share for it. The default.
     #[default]
     ByGrain,

@@ -16,6 +16,7 @@ use filch_queue::{Delivery, Progress, Queue};
 /// assert_eq!(list.run(0..100_u32, |_| 0, |_, sum, n| *sum += n).states.iter().sum::<u32>(), 4950);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum End {
     /// They count tasks pushed and tasks run: two plain stores for each task. The default where each task is returned once.
     Tasks,
@@ -24,7 +25,7 @@ pub enum End {
     /// without an answer.
     Homes,
     /// They count tasks that go from one worker to another, which costs nothing for a task that stays, and the first worker compares the sums
-    /// for all: as in the paper on private deques (section 5). The difference of received and sent, which is one count there, is two here,
+    /// for all: as in the paper on private deques (section 5). The paper keeps one counter, the difference of received and sent; we keep two,
     /// since a sum of differences that is read while tasks move may be 0 too early. For queues whose owners
     /// [hand over](Queue::HANDS_OVER) what their thieves get.
     Transfers,
@@ -32,7 +33,7 @@ pub enum End {
 
 impl End {
     /// All of them.
-    pub const EVERY: [Self; 3] = [Self::Tasks, Self::Homes, Self::Transfers];
+    pub const EVERY: &'static [Self] = &[Self::Tasks, Self::Homes, Self::Transfers];
 
     /// Those that are right on a queue, the default first.
     pub fn of<Q: Queue<Native>>() -> Vec<Self> {
@@ -42,7 +43,7 @@ impl End {
             Self::Homes => Q::PROMISES.steal_progress != Progress::OwnerDependent,
             Self::Transfers => is_once && Q::HANDS_OVER,
         };
-        Self::EVERY.into_iter().filter(is_right).collect()
+        Self::EVERY.iter().copied().filter(is_right).collect()
     }
 
     /// The name on command lines and in records.

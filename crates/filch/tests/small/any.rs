@@ -384,7 +384,7 @@ impl PoolSettings {
     }
 
     fn builder<P: Pool>(self) -> Builder<P> {
-        let builder = Builder::new().workers(self.workers).wait(self.wait).deque_capacity(self.capacity);
+        let builder = Builder::new().workers(self.workers).wait(self.wait).task_capacity(self.capacity);
         let builder = self.on_start.into_iter().fold(builder, |builder, hook| builder.on_start(move |n| hook(n)));
         let builder = self.on_exit.into_iter().fold(builder, |builder, hook| builder.on_exit(move |n| hook(n)));
         // Ticks that nobody waits for.
@@ -422,7 +422,7 @@ impl PoolKind {
     }
 
     pub(crate) fn waits(self) -> impl Iterator<Item = Wait> {
-        Wait::EVERY.into_iter().filter(move |&wait| self.is_transitive || wait != Wait::Transitive)
+        Wait::EVERY.iter().copied().filter(move |&wait| self.is_transitive || wait != Wait::Transitive)
     }
 
     /// Every size and strategy, and task stacks that fill up soon.
