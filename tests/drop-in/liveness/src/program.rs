@@ -149,6 +149,14 @@ impl Place {
 pub type Path = Vec<(usize, Op, usize)>;
 
 impl Program {
+    /// The program after a rest, in which the threads of its pool fall asleep.
+    pub fn rested(&self) -> Program {
+        let nap = Step { op: Op::Nap, on: 0, count: 1, bodies: Vec::new() };
+        let mut rested = self.clone();
+        rested.main.steps.splice(..0, vec![nap; 3]);
+        rested
+    }
+
     /// Numbers the bodies.
     pub fn number(&mut self) {
         fn number(body: &mut Body, next: &mut usize) {
