@@ -5,6 +5,7 @@
 //!
 //! Invariant: a wait returns only once everything has ended, and nothing unwinds out of it before.
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -82,11 +83,20 @@ impl Waiter {
     }
 }
 
+thread_local! {
+    /// How many more waits of this thread do not yield, since a yield has been long: other threads want its processor.
+    static CROWDED: Cell<u32> = const { Cell::new(0) };
+}
+
 /// Looks for about as long as it takes to fall asleep and be woken; returns whether the latch is over. In between it
-/// yields the processor, which the awaited things may need.
+/// yields the processor, which the awaited things may need, unless that may last as long as a part of another program's.
 fn is_over_soon(latch: &Latch) -> bool {
     const LONG: Duration = Duration::from_micros(10);
     const LOOKS: u32 = 64;
+    /// A longer yield has let another program work.
+    const PART: Duration = Duration::from_micros(500);
+    const WAITS: u32 = 256;
+    let left = CROWDED.try_with(|left| left.replace(left.get().saturating_sub(1))).unwrap_or(WAITS);
     let start = Instant::now();
     loop {
         for _ in 0..LOOKS {
@@ -95,10 +105,14 @@ fn is_over_soon(latch: &Latch) -> bool {
             }
             std::hint::spin_loop();
         }
-        if start.elapsed() > LONG {
+        let before = start.elapsed();
+        if left > 0 || before > LONG {
             return false;
         }
         thread::yield_now();
+        if start.elapsed() - before > PART {
+            let _ = CROWDED.try_with(|left| left.set(WAITS));
+        }
     }
 }
 
@@ -169,20 +183,33 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_late_notification_does_not_end_the_next_wait() {
-        EVENT.with(|event| event.notify());
+    /// Waits for a thread that takes so long.
+    fn waits_for_another(long: Duration) {
         let latch = Latch::new(1, Waiter::here());
         let over = IsSend((&raw const latch).cast_mut());
         thread::scope(|s| {
             s.spawn(move || {
                 let over = over;
-                thread::sleep(std::time::Duration::from_millis(30));
+                thread::sleep(long);
                 // SAFETY: the end was counted once, and the latch is alive.
                 unsafe { Latch::end(over.0) };
             });
             wait(&latch, None, false);
             assert!(latch.is_over());
         });
+    }
+
+    #[test]
+    fn a_wait_on_a_crowded_processor_does_not_yield_and_ends_too() {
+        CROWDED.set(1);
+        waits_for_another(Duration::from_millis(1));
+        assert_eq!(CROWDED.get(), 0);
+        waits_for_another(Duration::from_millis(1));
+    }
+
+    #[test]
+    fn a_late_notification_does_not_end_the_next_wait() {
+        EVENT.with(|event| event.notify());
+        waits_for_another(Duration::from_millis(30));
     }
 }
