@@ -10,7 +10,7 @@ use crate::shrink::shrink;
 use crate::watch::Limits;
 
 /// So many times as often does the published one run a program that has failed on ours.
-const MORE: usize = 20;
+const MORE: usize = 100;
 /// How many processes share the runs of a program in the global pool.
 const PROCESSES: usize = 5;
 
