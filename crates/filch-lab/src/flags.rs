@@ -17,7 +17,9 @@ fn style() -> impl TypedValueParser<Value = Style> {
 /// Compares work-stealing schedulers on real programs.
 #[derive(Debug, Parser)]
 #[command(name = "filch", version, about, max_term_width = 100)]
-#[command(after_help = "Start with `filch compare`. Exit status: 0 success, 1 a check failed, 2 bad usage.")]
+#[command(
+    after_help = "Start with `filch compare`. Exit status: 0 success, 1 a check failed, 2 bad usage, or something needed is missing, 130 interrupted."
+)]
 pub(crate) struct Flags {
     #[command(subcommand)]
     pub(crate) verb: Verb,

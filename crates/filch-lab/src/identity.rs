@@ -49,7 +49,7 @@ impl fmt::Display for ProgramId {
         let mut params = self.params.iter().map(|(name, value)| (name.clone(), plain(value)));
         let mut shown: Vec<(String, String)> = params.next().into_iter().collect();
         for (name, text) in params.filter(|(_, text)| !text.is_empty()) {
-            let follows = Workload::new(&self.workload, &shown).is_ok_and(|implied| {
+            let follows = Workload::of_any_size(&self.workload, &shown).is_ok_and(|implied| {
                 implied.params().iter().any(|(known, implied)| *known == name && value(implied) == value(&text))
             });
             if !follows {
@@ -103,12 +103,22 @@ pub(crate) struct SchedulerId {
     pub(crate) style: Option<String>,
     #[serde(default)]
     pub(crate) placement: Placement,
+    /// What tells this build of it from another in the same comparison.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) build: Option<String>,
 }
 
 impl SchedulerId {
     /// Returns a scheduler that is identified by its name alone.
     pub(crate) fn named(scheduler: impl Into<String>) -> Self {
-        Self { scheduler: scheduler.into(), pool: None, wait: None, style: None, placement: Placement::Free }
+        Self {
+            scheduler: scheduler.into(),
+            pool: None,
+            wait: None,
+            style: None,
+            placement: Placement::Free,
+            build: None,
+        }
     }
 
     pub(crate) fn is_serial(&self) -> bool {
@@ -174,10 +184,10 @@ impl fmt::Display for SchedulerId {
         if let Some(wait) = self.unusual_wait() {
             write!(f, " {wait}")?;
         }
-        match self.placement {
-            Placement::Free => Ok(()),
-            Placement::Pinned => f.write_str(" pinned"),
+        if self.placement == Placement::Pinned {
+            f.write_str(" pinned")?;
         }
+        self.build.as_ref().map_or(Ok(()), |build| write!(f, " ({build})"))
     }
 }
 
@@ -210,6 +220,10 @@ mod tests {
         let (rest, cutoff) = fib.without("cutoff");
         assert_eq!((rest.to_string().as_str(), cutoff.as_deref()), ("fib n=35", Some("0")));
         assert_eq!(fib.without("grain"), (fib, None));
+        let large = [("n".to_owned(), "1099511627776".to_owned())];
+        assert!(Workload::new("cilksort", &large).is_err(), "it does not fit into memory");
+        let large = Workload::of_any_size("cilksort", &large).unwrap();
+        assert_eq!(ProgramId::of(&large).to_string(), "cilksort n=1099511627776");
         let tree = ProgramId::of(&Workload::new("uts", &[("tree".to_owned(), "T3".to_owned())]).unwrap());
         assert_eq!(tree.to_string(), "uts tree=T3");
     }

@@ -45,7 +45,7 @@ fn of_size(name: &str, size: Size, set: &[(String, String)]) -> Result<Workload>
     };
     let mut all: Vec<(String, String)> = preset.iter().map(|&(name, value)| (name.into(), value.into())).collect();
     all.extend_from_slice(set);
-    Workload::new(name, &all).map_err(usage)
+    Workload::of_any_size(name, &all).map_err(usage)
 }
 
 /// Fails unless this many copies of the workload fit into memory together.

@@ -34,6 +34,8 @@ pub(crate) enum Scheduler {
 pub(crate) struct Foreign {
     /// The name that it reports.
     name: String,
+    /// What tells it from another runner with this name.
+    build: Option<String>,
     path: PathBuf,
     can: Description,
 }
@@ -56,7 +58,16 @@ impl Foreign {
         if ours.into_iter().any(|known| known == name) {
             name = format!("{name} ({shown})");
         }
-        Ok(Self { name, path, can })
+        Ok(Self { name, build: None, path, can })
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// It is shown with this path, since another runner has its name.
+    pub(crate) fn is_built_at(&mut self, path: &Path) {
+        self.build = Some(path.display().to_string());
     }
 
     /// Returns the parameters to send for a program, or the reason why the runner cannot run it.
@@ -275,7 +286,7 @@ impl Scheduler {
             },
             Self::Worklist(tuning) => SchedulerId { pool: Some(tuning.to_string()), ..SchedulerId::named("filch") },
             Self::Peer(name) => SchedulerId::named(name),
-            Self::Foreign(foreign) => SchedulerId::named(&foreign.name),
+            Self::Foreign(foreign) => SchedulerId { build: foreign.build.clone(), ..SchedulerId::named(&foreign.name) },
         };
         SchedulerId { placement, ..plain }
     }

@@ -145,7 +145,8 @@ impl Program {
     /// Returns the sequential program's row, with the same placement if possible.
     fn serial_row(&self, who: &SchedulerId) -> Option<&Row> {
         let mut found = self.rows.iter().filter(|row| row.is_serial());
-        found.clone().find(|row| row.who.placement == who.placement).or_else(|| found.next())
+        let is_alike = |row: &&Row| (row.who.placement, &row.who.build) == (who.placement, &who.build);
+        found.clone().find(is_alike).or_else(|| found.next())
     }
 
     /// The tasks of one run, if any scheduler reported them.
@@ -222,7 +223,9 @@ fn program(id: &ProgramId, runs: &[&Run]) -> Program {
 
 /// Returns the runs of the sequential program by itself, preferably without pinning.
 fn alone<'r>(runs: &[&'r Run]) -> Vec<&'r Run> {
-    let all = || runs.iter().copied().filter(|run| run.who.is_serial() && run.copies == 1);
+    let serial = || runs.iter().copied().filter(|run| run.who.is_serial() && run.copies == 1);
+    let build = serial().next().map(|run| &run.who.build);
+    let all = || serial().filter(|run| Some(&run.who.build) == build);
     let free: Vec<&Run> = all().filter(|run| run.who.placement == Placement::Free).collect();
     if free.is_empty() { all().collect() } else { free }
 }

@@ -213,14 +213,22 @@ impl Workload {
     /// # Errors
     /// If there is no such workload, parameter or value, or if its data do not fit into memory.
     pub fn new(name: &str, set: &[(String, String)]) -> Result<Self, ParamError> {
+        let workload = Self::of_any_size(name, set)?;
+        check_memory(workload.name(), workload.memory_bytes())?;
+        Ok(workload)
+    }
+
+    /// As [`Workload::new`], even if its data do not fit into memory: to describe it, not to run it.
+    ///
+    /// # Errors
+    /// If there is no such workload, parameter or value.
+    pub fn of_any_size(name: &str, set: &[(String, String)]) -> Result<Self, ParamError> {
         let Some(spec) = SPECS.iter().find(|spec| spec.name == name) else {
             let suggestions = suggest(name, SPECS.iter().map(|spec| spec.name));
             return Err(ParamError::UnknownWorkload { name: name.to_owned(), suggestions });
         };
         let chosen = Chosen::parse(spec, &Settings::new(spec.name, spec.params, set)?)?;
-        let workload = Self { spec, chosen };
-        check_memory(spec.name, workload.memory_bytes())?;
-        Ok(workload)
+        Ok(Self { spec, chosen })
     }
 
     /// The program's name.

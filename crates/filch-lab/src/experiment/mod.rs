@@ -1,6 +1,7 @@
 //! An experiment as a value: the question, the contenders, the number of runs, the plots and the claims.
 //!
-//! Nothing here starts a process: [`plan`] makes the cells to visit, and [`claim`] decides from the measurements.
+//! [`plan`] makes the cells to visit, for which it asks users' runners what they can; [`probe`] starts a program that measures by itself;
+//! everything else here, such as [`claim`], starts no process.
 
 pub(crate) mod claim;
 pub(crate) mod mean;
@@ -146,6 +147,14 @@ impl Contender {
 
     pub(crate) fn peer(name: impl Into<String>) -> Self {
         Self::Peer(name.into())
+    }
+
+    /// Returns the path, if this is a user's runner.
+    pub(crate) fn as_runner(&self) -> Option<&PathBuf> {
+        match self {
+            Self::Runner(path) => Some(path),
+            Self::Pool { .. } | Self::Peer(_) => None,
+        }
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! Invariants: a requested scheduler that cannot run a program is reported with the reason; an unknown name is an error.
 
-use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::collections::{BTreeSet, HashMap};
+use std::path::PathBuf;
 
 use filch_catalogue::Workload;
 use filch_protocol::{Order, cores};
@@ -51,11 +51,11 @@ impl Plan {
             cells: Vec::new(),
             left_out: Vec::new(),
         };
-        let mut guests = Guests::default();
+        let guests = Guests::of(experiment);
         for entry in &experiment.entries {
             let Some(text) = entry.program.of(size) else { continue };
             for text in Sweep::spread(experiment.sweep.as_ref(), text) {
-                plan.add(experiment, parse(&text, size)?, &entry.contenders, &mut guests)?;
+                plan.add(experiment, parse(&text, size)?, &entry.contenders, &guests)?;
             }
         }
         plan.left_out.extend(guests.strangers);
@@ -63,13 +63,7 @@ impl Plan {
     }
 
     /// Adds a program and all its contenders.
-    fn add(
-        &mut self,
-        experiment: &Experiment,
-        program: Workload,
-        contenders: &[Contender],
-        guests: &mut Guests,
-    ) -> Result {
+    fn add(&mut self, experiment: &Experiment, program: Workload, contenders: &[Contender], guests: &Guests) -> Result {
         let copies = copies(&experiment.workers);
         fits(&program, copies.last().copied().unwrap_or(1))?;
         let (index, name) = (self.programs.len(), program.name());
@@ -164,18 +158,31 @@ fn copies(workers: &[usize]) -> Vec<usize> {
     copies
 }
 
-/// Runners that were asked to identify themselves, and messages about those that did not answer.
-#[derive(Default)]
+/// Users' runners, which were asked to identify themselves, and messages about those that did not answer.
 struct Guests {
-    asked: HashMap<PathBuf, Option<Foreign>>,
+    known: HashMap<PathBuf, Foreign>,
     strangers: Vec<String>,
 }
 
 impl Guests {
-    fn at(&mut self, path: &Path) -> Option<&Foreign> {
-        let Self { asked, strangers } = self;
-        let ask = || Foreign::at(path).map_err(|why| strangers.push(why)).ok();
-        asked.entry(path.to_path_buf()).or_insert_with(ask).as_ref()
+    /// Asks the runners of all contenders. Several with one name are told apart by their paths.
+    fn of(experiment: &Experiment) -> Self {
+        let contenders = experiment.entries.iter().flat_map(|entry| &entry.contenders);
+        let paths: BTreeSet<&PathBuf> = contenders.filter_map(Contender::as_runner).collect();
+        let (mut known, mut strangers) = (HashMap::new(), Vec::new());
+        for path in paths {
+            match Foreign::at(path) {
+                Ok(foreign) => _ = known.insert(path.clone(), foreign),
+                Err(why) => strangers.push(why),
+            }
+        }
+        let names: Vec<String> = known.values().map(|foreign: &Foreign| foreign.name().to_owned()).collect();
+        for (path, foreign) in &mut known {
+            if names.iter().filter(|name| *name == foreign.name()).count() > 1 {
+                foreign.is_built_at(path);
+            }
+        }
+        Self { known, strangers }
     }
 }
 
@@ -184,7 +191,7 @@ fn candidates(
     experiment: &Experiment,
     program: &Workload,
     contender: &Contender,
-    guests: &mut Guests,
+    guests: &Guests,
 ) -> Result<Vec<Suited>> {
     Ok(match contender {
         Contender::Pool { name, wait } => {
@@ -194,7 +201,7 @@ fn candidates(
         }
         Contender::Peer(name) => vec![Scheduler::from_peer(program, name)?],
         Contender::Runner(path) => {
-            guests.at(path).map(|foreign| Scheduler::from_runner(program, foreign)).into_iter().collect()
+            guests.known.get(path).map(|foreign| Scheduler::from_runner(program, foreign)).into_iter().collect()
         }
     })
 }

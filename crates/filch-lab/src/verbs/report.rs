@@ -1,5 +1,6 @@
 //! `filch report`: an HTML report, or a JSON summary, from JSON lines.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;
 
@@ -44,6 +45,7 @@ pub(crate) fn report(flags: &Flags) -> Result {
     if runs.is_empty() {
         return Err(usage("these files contain no runs"));
     }
+    tell_builds_apart(&mut runs);
     let experiment = experiment(&runs);
     let none = Experiment::new("");
     let asked = experiment.as_ref().unwrap_or(&none);
@@ -71,6 +73,24 @@ pub(crate) fn report(flags: &Flags) -> Result {
         decided.iter().try_for_each(|claim| lines.write(&claim.json()))?;
     }
     written(flags, page, &format!("{} runs", runs.len()))
+}
+
+/// Runs of several commits, machines or flags are several rows, named by what differs.
+fn tell_builds_apart(runs: &mut [Run]) {
+    let aspects: [fn(&Run) -> String; 6] = [
+        |run| run.commit.clone(),
+        |run| format!("{} × {}", run.machine.cores, run.machine.processor),
+        |run| run.machine.kernel.clone(),
+        |run| run.machine.compiler.clone(),
+        |run| run.machine.profile.clone(),
+        |run| run.machine.rustflags.clone(),
+    ];
+    let differs = |of: &fn(&Run) -> String| runs.iter().map(of).collect::<BTreeSet<_>>().len() > 1;
+    let differing: Vec<_> = aspects.into_iter().filter(differs).collect();
+    for run in runs.iter_mut().filter(|_| !differing.is_empty()) {
+        let build = run.who.build.take().into_iter().chain(differing.iter().map(|of| of(run)));
+        run.who.build = Some(build.collect::<Vec<_>>().join(", "));
+    }
 }
 
 /// Says what was written, unless the lines are on standard output.
@@ -119,4 +139,33 @@ fn experiment(runs: &[Run]) -> Option<Experiment> {
     let name = runs.first().and_then(|run| run.experiment.as_deref())?;
     let all_belong = runs.iter().all(|run| run.experiment.as_deref() == Some(name));
     all().into_iter().find(|experiment| all_belong && experiment.name == Some(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::tests::run;
+
+    #[test]
+    fn runs_of_two_builds_are_two_rows() {
+        let mut runs: Vec<Run> = [1.0, 2.0].map(|seconds| run("fib", "filch split", 1, seconds)).into();
+        let rows = |runs: &[Run]| -> Vec<(String, f64)> {
+            let [program] = &summarize(runs, &[])[..] else { panic!("one program") };
+            program.rows.iter().map(|row| (row.label.clone(), row.median().unwrap())).collect()
+        };
+        tell_builds_apart(&mut runs);
+        assert_eq!(rows(&runs), [("filch split".to_owned(), 1.5)], "one build");
+        (runs[0].commit, runs[1].commit) = ("abc".to_owned(), "def".to_owned());
+        runs[1].machine.rustflags = "-C target-cpu=native".to_owned();
+        let mut machines = runs.clone();
+        tell_builds_apart(&mut runs);
+        let flags = ["", "-C target-cpu=native"];
+        let named = |commit: &str, flags: &str| format!("filch split ({commit}, {flags})");
+        assert_eq!(rows(&runs), [(named("abc", flags[0]), 1.0), (named("def", flags[1]), 2.0)]);
+        machines[1].commit = "abc".to_owned();
+        machines[1].machine.rustflags = String::new();
+        machines[1].machine.cores += 1;
+        tell_builds_apart(&mut machines);
+        assert_eq!(rows(&machines).len(), 2, "two machines");
+    }
 }

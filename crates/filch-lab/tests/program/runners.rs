@@ -48,6 +48,28 @@ fn compared(name: &str, path: &str, seconds: &str) -> (Output, Vec<Value>) {
     (output, lines(&text))
 }
 
+/// Writes a runner as a copy of another, with the same name.
+fn copy_of(runner: &str) -> String {
+    let copy = format!("{runner}-built-again");
+    fs::copy(runner, &copy).expect("the folder is writable");
+    copy
+}
+
+#[test]
+fn two_runners_of_one_name_are_two_rows() {
+    let one = runner("twin", 1, READY, RIGHT);
+    let (file, other) = ("runner-twins.jsonl", copy_of(&one));
+    let common = ["compare", "fib:n=10", "--pools", "split", "--peers=", "--workers", "1", "--repeat", "2"];
+    let rest = ["--no-report", "--json", file, "--runner", &one, "--runner", &other];
+    let said = stdout(&well(&[&common[..], &rest].concat()));
+    let all = lines(&fs::read_to_string(folder().join(file)).expect("the lines can be read"));
+    for path in [&one, &other] {
+        assert!(said.contains(&format!("twin ({path})")), "{said}");
+        let runs = runs_of(&all, "twin").into_iter().filter(|run| run["build"] == **path);
+        assert!(runs.count() >= 2, "{path}");
+    }
+}
+
 fn runs_of<'l>(lines: &'l [Value], scheduler: &str) -> Vec<&'l Value> {
     lines.iter().filter(|line| line["scheduler"] == scheduler).collect()
 }
