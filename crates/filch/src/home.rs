@@ -74,7 +74,7 @@ pub(crate) struct Home {
     /// Whom the worker wakes once its turn is over.
     owed: Cell<Wakes>,
     /// Whether the thread is in the handler of a signal.
-    is_interrupted: Cell<bool>,
+    pub(crate) is_interrupted: Cell<bool>,
     /// What loops that start here know of a block around them. After a panic it is stale, which costs a loop a look at the clock.
     pub(crate) outer: Cell<Outer>,
 }
@@ -208,40 +208,6 @@ impl Home {
             let mut trails = Trails::default();
             trails.begin(self.common.workers());
             self.trails.set(trails);
-        }
-    }
-
-    /// Notes something about the worker, which the current thread is, if anybody records that.
-    #[inline]
-    pub(crate) fn notes(&self, note: Note) {
-        // The handler of a signal may have come in the middle of a note.
-        if let Some(recorders) = self.common.recorders.get()
-            && !self.is_interrupted.get()
-        {
-            recorders.note(self.index, note);
-        }
-    }
-
-    /// Runs `f`, and notes what the worker does meanwhile.
-    #[inline(always)]
-    pub(crate) fn doing<R>(&self, activity: Activity, f: impl FnOnce() -> R) -> R {
-        self.turns(true, activity);
-        let result = f();
-        self.turns(false, activity);
-        result
-    }
-
-    /// Notes that an activity begins or ends.
-    #[inline(always)]
-    pub(crate) fn turns(&self, begins: bool, activity: Activity) {
-        /// Out of line, since a note is in memory: it is not part of frames on which jobs run.
-        #[cold]
-        #[inline(never)]
-        fn notes(home: &Home, begins: bool, activity: Activity) {
-            home.notes(if begins { Note::Begins(activity) } else { Note::Ends(activity) });
-        }
-        if self.common.recorders.get().is_some() {
-            notes(self, begins, activity);
         }
     }
 

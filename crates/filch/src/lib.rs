@@ -136,7 +136,7 @@
 //! panics, and [`broadcast`] runs a closure once on every worker.
 //!
 //! Idle workers sleep and use no processor time. [`ThreadPool::stats`] returns counters, which cost nothing while
-//! nothing is stolen; [`ThreadPool::record`] returns a [timeline], what each worker did and when, for a viewer.
+//! nothing is stolen. With the feature `timeline`, `ThreadPool::record` returns what each worker did, and when, for a viewer.
 //!
 //! *Waiting.* A worker whose task was stolen does useful work while it waits; [`Wait`] says which. With
 //! [`Wait::Leapfrog`] it runs only parts of what it waits for, so locks may be held across a join, and no stack gets
@@ -258,7 +258,11 @@ mod thread;
 mod thread_pool;
 mod thread_stack;
 mod ticker;
+#[cfg(feature = "timeline")]
 pub mod timeline;
+#[cfg(not(feature = "timeline"))]
+#[path = "timeline/off.rs"]
+mod timeline;
 mod topology;
 mod trails;
 mod unwind;
@@ -295,6 +299,7 @@ pub use stats::{Stats, WorkerStats};
 pub use stop::{Stop, Stopped};
 pub use submit::{Submitted, block_on, submit};
 pub use thread_pool::ThreadPool;
+#[cfg(feature = "timeline")]
 pub use timeline::Timeline;
 pub use topology::CoreKind;
 

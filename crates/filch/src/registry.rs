@@ -26,6 +26,7 @@ use crate::protocol::sleep::Dormitory;
 use crate::protocol::ticks::Ticks;
 use crate::spares::Spares;
 use crate::spawn::Spawned;
+#[cfg(feature = "timeline")]
 use crate::timeline::Recorders;
 use crate::unwind::abort_on_panic;
 
@@ -102,6 +103,7 @@ pub(crate) struct Common {
     /// Present if some workers' threads start when they are first needed.
     pub(crate) late: OnceLock<Arc<Late>>,
     /// Present once somebody has recorded what the workers do.
+    #[cfg(feature = "timeline")]
     pub(crate) recorders: OnceLock<Recorders>,
 }
 
@@ -142,6 +144,7 @@ impl Common {
             reluctant: Atomic::new(0),
             begun_outside: Atomic::new(0),
             late: OnceLock::new(),
+            #[cfg(feature = "timeline")]
             recorders: OnceLock::new(),
             spares: None,
             on_panic: None,

@@ -164,6 +164,7 @@ impl IdleTime {
     }
 
     /// Whether the worker is idle. A snapshot.
+    #[cfg(feature = "timeline")]
     pub(crate) fn is_going_on(&self) -> bool {
         self.word.load(Ordering::Relaxed) & Self::IDLE != 0
     }

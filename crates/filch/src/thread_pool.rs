@@ -18,6 +18,7 @@ use crate::registry::Common;
 use crate::spares::Spares;
 use crate::start::{Running, wait_until};
 use crate::stats::Stats;
+#[cfg(feature = "timeline")]
 use crate::timeline::{Recorders, Timeline};
 use crate::worker::{Worker, in_handle_style};
 
@@ -234,7 +235,8 @@ impl<P: Pool> ThreadPool<P> {
         Core::stats(&self.cores)
     }
 
-    /// Runs `f`, and returns its result and a [timeline](crate::timeline): what each worker did meanwhile, and when.
+    /// Runs `f`, and returns its result and a [timeline](crate::timeline): what each worker did meanwhile, and when. With the feature
+    /// `timeline`.
     ///
     /// `f` is called on the current thread, and may give the pool work in any way. Recordings may overlap, and several threads may record
     /// at once. A recording has room for a million notes per worker, and counts further ones as [lost](crate::timeline::Track::lost).
@@ -265,6 +267,7 @@ impl<P: Pool> ThreadPool<P> {
     ///
     /// # Panics
     /// If `f` panics.
+    #[cfg(feature = "timeline")]
     pub fn record<R>(&self, f: impl FnOnce() -> R) -> (R, Timeline) {
         let recorders = self.common.recorders.get_or_init(|| Recorders::new(self.workers()));
         recorders.record(|worker| self.cores[worker].home.counters.idle.is_going_on(), f)

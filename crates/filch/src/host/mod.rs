@@ -75,6 +75,7 @@ pub use crate::process::{PerProcess, at_exit};
 pub use crate::single::Single;
 pub use crate::spawn::MayDangle;
 pub use crate::thread::Thread;
+#[cfg(feature = "timeline")]
 pub use crate::timeline::exit::TimelineFile;
 pub use crate::unwind::{AbortOnUnwind, FirstPanic};
 

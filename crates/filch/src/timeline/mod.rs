@@ -1,4 +1,4 @@
-//! Timelines: what each worker did, and when.
+//! Timelines: what each worker did, and when. With the feature `timeline`.
 //!
 //! Workers note what they do on the paths that are cold anyway: when they have stolen something, wait, find nothing, or sleep. A fork that
 //! nobody steals is not noted, so a recording shows the program at its usual speed.
@@ -9,6 +9,7 @@
 //!
 //! Invariant: the spans of a track are nested in each other or apart, in the order in which they begin.
 
+mod activity;
 pub(crate) mod exit;
 mod notes;
 mod perfetto;
@@ -17,7 +18,9 @@ mod text;
 
 use std::time::Duration;
 
-pub(crate) use notes::Note;
+pub use activity::{Act, Activity};
+
+pub(crate) use activity::Note;
 pub(crate) use recorders::Recorders;
 
 /// What the workers of a pool did, from the beginning to the end of a [recording](crate::ThreadPool::record).
@@ -65,27 +68,6 @@ pub struct Span {
     pub end: Duration,
 }
 
-/// What a worker does for a while.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Activity {
-    /// The call of a thread from outside, which has taken the worker's seat.
-    Call,
-    /// A fork that it has stolen, or that another worker has given to it.
-    Task {
-        /// The worker that forked it.
-        owner: usize,
-    },
-    /// A job that nobody joins: spawned, submitted, broadcast, or a call that waits outside.
-    Job,
-    /// The wait at a join for a fork that was stolen, or for the end of a scope. What it runs meanwhile lies within.
-    Waiting,
-    /// It has no work: it looks for some, or sleeps.
-    Idle,
-    /// It sleeps.
-    Asleep,
-}
-
 /// What a worker did at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -94,18 +76,6 @@ pub struct Mark {
     pub at: Duration,
     /// What it did.
     pub act: Act,
-}
-
-/// What a worker does at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Act {
-    /// It shared forks that only it could take before.
-    Shares,
-    /// It took forks back that it had shared.
-    TakesBack,
-    /// It woke another worker.
-    Wakes,
 }
 
 /// How long a worker did what, in a recording. These times do not overlap.
@@ -120,50 +90,6 @@ pub struct Times {
     pub looking: Duration,
     /// It slept.
     pub asleep: Duration,
-}
-
-impl Activity {
-    /// Whether the worker runs something.
-    ///
-    /// ```
-    /// use filch::timeline::Activity;
-    ///
-    /// assert!(Activity::Job.is_work() && !Activity::Waiting.is_work());
-    /// ```
-    pub const fn is_work(self) -> bool {
-        matches!(self, Self::Call | Self::Task { .. } | Self::Job)
-    }
-
-    /// Returns the name that [`Timeline::write_perfetto`] gives it.
-    ///
-    /// ```
-    /// assert_eq!(filch::timeline::Activity::Waiting.name(), "waiting");
-    /// ```
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Call => "call",
-            Self::Task { .. } => "task",
-            Self::Job => "job",
-            Self::Waiting => "waiting",
-            Self::Idle => "idle",
-            Self::Asleep => "asleep",
-        }
-    }
-}
-
-impl Act {
-    /// Returns the name that [`Timeline::write_perfetto`] gives it.
-    ///
-    /// ```
-    /// assert_eq!(filch::timeline::Act::TakesBack.name(), "takes back");
-    /// ```
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Shares => "shares",
-            Self::TakesBack => "takes back",
-            Self::Wakes => "wakes another",
-        }
-    }
 }
 
 impl Span {

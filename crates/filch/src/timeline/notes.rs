@@ -1,18 +1,9 @@
-//! What workers note, and the spans and marks that it makes.
+//! The entries of what workers note, and the spans and marks that these make.
 
 use std::time::Duration;
 
-use super::{Act, Activity, Mark, Span, Track};
+use super::{Act, Activity, Mark, Note, Span, Track};
 use crate::protocol::log::{Entry, Noted};
-
-/// What a worker notes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Note {
-    Begins(Activity),
-    /// The innermost of those that began, apart from idleness and sleep within.
-    Ends(Activity),
-    Does(Act),
-}
 
 impl Note {
     /// Above this lies the number of a worker.

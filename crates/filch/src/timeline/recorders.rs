@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 use filch_memory::Native;
 use filch_queue::Padded;
 
-use super::notes::{Note, draw};
-use super::{Timeline, Track};
+use super::notes::draw;
+use super::{Activity, Note, Timeline, Track};
+use crate::home::Home;
 use crate::protocol::log::{Log, Recorder, Recording};
 
 /// The recordings of a pool.
@@ -84,6 +85,42 @@ impl Recorders {
             draw(log.read(beginning.recording, before), beginning.at, length, is_idle)
         };
         Timeline { length, workers: self.logs.iter().zip(&beginning.before).map(read).collect() }
+    }
+}
+
+impl Home {
+    /// Notes something about the worker, which the current thread is, if anybody records that.
+    #[inline]
+    pub(crate) fn notes(&self, note: Note) {
+        // The handler of a signal may have come in the middle of a note.
+        if let Some(recorders) = self.common.recorders.get()
+            && !self.is_interrupted.get()
+        {
+            recorders.note(self.index, note);
+        }
+    }
+
+    /// Runs `f`, and notes what the worker does meanwhile.
+    #[inline(always)]
+    pub(crate) fn doing<R>(&self, activity: Activity, f: impl FnOnce() -> R) -> R {
+        self.turns(true, activity);
+        let result = f();
+        self.turns(false, activity);
+        result
+    }
+
+    /// Notes that an activity begins or ends.
+    #[inline(always)]
+    pub(crate) fn turns(&self, begins: bool, activity: Activity) {
+        /// Out of line, since a note is in memory: it is not part of frames on which jobs run.
+        #[cold]
+        #[inline(never)]
+        fn notes(home: &Home, begins: bool, activity: Activity) {
+            home.notes(if begins { Note::Begins(activity) } else { Note::Ends(activity) });
+        }
+        if self.common.recorders.get().is_some() {
+            notes(self, begins, activity);
+        }
     }
 }
 
