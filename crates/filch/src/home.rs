@@ -168,10 +168,13 @@ impl Home {
     }
 
     /// Returns which lane of injected jobs comes first, each in turn, if the worker has found so much that it now looks
-    /// first for what it may have passed over.
-    pub(crate) fn next_turn(&self) -> Option<Lane> {
+    /// first for what it may have passed over. That may wait for what the worker [has itself](Own::has_own_spawned), so it
+    /// waits longer for its turn meanwhile.
+    pub(crate) fn next_turn(&self, has_own: impl FnOnce() -> bool) -> Option<Lane> {
         const FINDS: u32 = 32;
-        if self.finds.get() < FINDS {
+        const OF_OWN: u32 = 1024;
+        let finds = self.finds.get();
+        if finds < FINDS || finds < OF_OWN && has_own() {
             return None;
         }
         self.finds.set(0);

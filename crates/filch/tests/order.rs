@@ -314,6 +314,23 @@ fn as_many_jobs_as_there_are_workers_begin_however_they_come() {
     });
 }
 
+/// However much it has found before.
+#[test]
+fn a_worker_runs_what_it_has_spawned_before_its_part_of_a_broadcast() {
+    fn program() {
+        for _ in 0..100 {
+            let (sender, receiver) = sync_channel(1);
+            let receiver = Mutex::new(receiver);
+            filch::spawn(move || sender.send(()).unwrap());
+            filch::broadcast(|_| receiver.lock().unwrap().recv().unwrap());
+        }
+    }
+    for wait in [Wait::LeapfrogRandom, Wait::Random] {
+        ends("split", move || pool::<Split>(1, wait).install(program));
+        ends("wool", move || pool::<Wool>(1, wait).install(program));
+    }
+}
+
 /// Each worker gets the outer broadcast before the inner one.
 #[test]
 fn broadcasts_come_to_all_workers_in_one_order() {

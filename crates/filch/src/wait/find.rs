@@ -298,10 +298,11 @@ impl<'w, P: Pool> Spot<'w, P> {
     }
 
     /// Every so many finds, looks first for what this worker may have passed over each time: its mail, the lanes of
-    /// injected jobs, and what other workers have. So nothing waits for ever, however many jobs there are.
+    /// injected jobs, and what other workers have. So nothing waits for ever, however many jobs there are. But jobs that
+    /// block may need what the worker has itself, so many more finds pass before that waits for them.
     pub(super) fn find_in_turn(&self) -> Option<Find> {
         let home = self.home();
-        let lane = home.next_turn()?;
+        let lane = home.next_turn(|| self.has_own())?;
         let job = home.next_mail().or_else(|| home.common.next_injected(lane));
         job.map(Find::Spawned).or_else(|| self.find_far())
     }
