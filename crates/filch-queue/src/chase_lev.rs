@@ -166,6 +166,33 @@ impl<M: Memory, B: Buffer<M>> Owner<M, B> {
         self.bottom as usize
     }
 
+    /// Replaces the tasks from this [position](Self::next_position) on that nobody has taken by what `with` makes of them.
+    /// Both must stand for the same work: until it has returned, and for a while after, a thief may get either.
+    ///
+    /// ```
+    /// use core::num::NonZeroUsize;
+    /// use filch_queue::{ChaseLev, Owner, Queue, Steal, Task, Thief};
+    ///
+    /// let task = |n| Task::from_id(NonZeroUsize::new(n).unwrap());
+    /// let (mut owner, mut thieves) = <ChaseLev as Queue>::make(4, 1, &());
+    /// owner.push(task(1)).unwrap();
+    /// let position = owner.next_position();
+    /// owner.push(task(2)).unwrap();
+    /// owner.replace_from(position, |_| task(20));
+    /// assert_eq!(owner.pop(), Some(task(20)));
+    /// assert_eq!(thieves[0].steal(), Steal::Task(task(1)));
+    /// ```
+    pub fn replace_from(&mut self, position: usize, with: impl Fn(Task) -> Task) {
+        // Relaxed: it only grows, so what lies between it and bottom fits the ring; a task below it has been taken, and
+        // its slot may be another's.
+        let top = self.shared.top.load(Ordering::Relaxed) as usize;
+        for index in position.max(top)..self.bottom as usize {
+            if let Some(task) = self.ring().read(index) {
+                self.ring().write(index, with(task));
+            }
+        }
+    }
+
     #[inline]
     fn ring(&self) -> &Ring<M> {
         // SAFETY: valid as long as `shared`, and never borrowed mutably.
@@ -269,8 +296,7 @@ impl<M: Memory, B: Buffer<M>> Thief<M, B> {
 }
 
 impl<M: Memory, B: Buffer<M>> Thief<M, B> {
-    /// Returns the position of the oldest task, and the task, without taking it. A snapshot: another thread may have taken
-    /// it already.
+    /// Returns the oldest task without taking it. A snapshot: another thread may have taken it already.
     ///
     /// ```
     /// use core::num::NonZeroUsize;
@@ -282,17 +308,17 @@ impl<M: Memory, B: Buffer<M>> Thief<M, B> {
     /// let position = owner.next_position();
     /// owner.push(task(1)).unwrap();
     /// owner.push(task(2)).unwrap();
-    /// assert_eq!(thieves[0].oldest_hint(), Some((position, task(1))));
+    /// assert_eq!(thieves[0].oldest_hint(), Some(task(1)));
     /// assert_eq!(owner.next_position(), position + 2);
     /// ```
     #[inline]
-    pub fn oldest_hint(&self) -> Option<(usize, Task)> {
+    pub fn oldest_hint(&self) -> Option<Task> {
         // Relaxed, both, as in `has_work_hint`; and what a slot holds is a hint, too.
         let top = self.shared.top.load(Ordering::Relaxed);
         if top >= self.shared.bottom.load(Ordering::Relaxed) {
             return None;
         }
-        self.shared.buffer.current().read(top as usize).map(|task| (top as usize, task))
+        self.shared.buffer.current().read(top as usize)
     }
 }
 
@@ -308,5 +334,81 @@ impl<M: Memory, B: Buffer<M>> crate::Thief<Task> for Thief<M, B> {
         // is still there, top is at most i and bottom is above i.
         let top = self.shared.top.load(Ordering::Relaxed);
         top < self.shared.bottom.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(all(test, feature = "std"))]
+mod tests {
+    use alloc::vec;
+    use alloc::vec::Vec;
+    use core::num::NonZeroUsize;
+    use std::thread;
+
+    use super::*;
+    use crate::{Owner as _, Queue, Thief as _};
+
+    /// Replaced tasks have this bit.
+    const REPLACED: usize = 1 << 20;
+
+    fn task(id: usize) -> Task {
+        Task::from_id(NonZeroUsize::new(id).unwrap())
+    }
+
+    #[test]
+    fn replaced_tasks_are_taken_once_whoever_takes_them() {
+        const TASKS: usize = if cfg!(miri) { 60 } else { 100_000 };
+        // It grows meanwhile.
+        let (mut owner, thieves) = <ChaseLev as Queue>::make(4, 2, &());
+        let done = <Native as Memory>::AtomicBool::new(false);
+        let mut taken = vec![0; TASKS + 1];
+        let mut seen = Vec::new();
+        thread::scope(|s| {
+            let steals = thieves.into_iter().map(|mut thief| {
+                let done = &done;
+                s.spawn(move || {
+                    let mut stolen = Vec::new();
+                    loop {
+                        match thief.steal() {
+                            Steal::Task(task) => stolen.push(task.id().get()),
+                            Steal::Empty if done.load(Ordering::Acquire) => return stolen,
+                            _ => thread::yield_now(),
+                        }
+                    }
+                })
+            });
+            let steals: Vec<_> = steals.collect();
+            let mut position = owner.next_position();
+            for id in 1..=TASKS {
+                owner.push(task(id)).unwrap();
+                if id % 7 == 0 {
+                    owner.replace_from(position, |old| task(old.id().get() | REPLACED));
+                    position = owner.next_position();
+                }
+                if id % 5 == 0 {
+                    seen.extend(owner.pop().map(|task| task.id().get()));
+                    position = position.min(owner.next_position());
+                }
+            }
+            done.store(true, Ordering::Release);
+            steals.into_iter().for_each(|thief| seen.extend(thief.join().unwrap()));
+        });
+        seen.extend(core::iter::from_fn(|| owner.pop()).map(|task| task.id().get()));
+        seen.iter().for_each(|id| taken[id & !REPLACED] += 1);
+        assert!(taken[1..].iter().all(|&times| times == 1));
+        assert!(seen.iter().any(|id| id & REPLACED != 0));
+    }
+
+    #[test]
+    fn only_tasks_that_are_there_are_replaced() {
+        let (mut owner, mut thieves) = <ChaseLev as Queue>::make(4, 1, &());
+        let first = owner.next_position();
+        (1..=4).for_each(|id| owner.push(task(id)).unwrap());
+        assert_eq!(thieves[0].steal(), Steal::Task(task(1)));
+        // In the slot of the first.
+        owner.push(task(5)).unwrap();
+        owner.replace_from(first, |old| task(10 + old.id().get()));
+        assert_eq!(thieves[0].steal(), Steal::Task(task(12)));
+        let popped: Vec<_> = core::iter::from_fn(|| owner.pop()).map(|task| task.id().get()).collect();
+        assert_eq!(popped, [15, 14, 13]);
     }
 }

@@ -19,7 +19,7 @@ use crate::own::Own;
 use crate::pace::Outer;
 use crate::policy::{Idle, Wait};
 use crate::protocol::grain::Time;
-use crate::protocol::order::{Lowered, Marks};
+use crate::protocol::order::Marks;
 use crate::protocol::sharer::{Sharer, Wakes};
 use crate::protocol::sleep::{Dormitory, Sleepers};
 use crate::protocol::ticks::Tick;
@@ -49,8 +49,6 @@ pub(crate) struct Home {
     pub(crate) spawns: Cell<usize>,
     /// The heights at which it has spawned.
     pub(crate) marks: UnsafeCell<Marks>,
-    /// What of that has changed.
-    pub(crate) lowered: Lowered<Native>,
     /// Its forks that are not on the task stack.
     aside: Aside,
     random: Cell<Rng>,
@@ -93,7 +91,6 @@ impl Home {
                 spawned: UnsafeCell::new(spawned),
                 spawns: Cell::new(0),
                 marks: UnsafeCell::default(),
-                lowered: Lowered::default(),
                 aside: Aside::default(),
                 random: Cell::new(Rng::with_seed(index as u64)),
                 last_victim: Cell::new(index),

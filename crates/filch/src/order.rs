@@ -43,6 +43,17 @@ pub(crate) fn word_of(job: Spawned, height: Height) -> Task {
     Task::from_ptr(word)
 }
 
+/// Returns the word of the same job at this height, if that is lower.
+fn lowered(word: Task, height: Height) -> Task {
+    if height_of(word) <= height {
+        return word;
+    }
+    let lowered = |bits: usize| bits & ((1 << SHIFT) - 1) | FLAG | height.pack(BITS) << SHIFT;
+    Task::from_ptr(
+        word.as_ptr::<()>().map_addr(|bits| NonZeroUsize::new(lowered(bits.get())).expect("it has the flag")),
+    )
+}
+
 /// The inverse of [`word_of`].
 ///
 /// # Safety
@@ -113,7 +124,7 @@ impl Own<'_, Home> {
     /// The height of its newest job that nobody has taken, if there is one. A snapshot.
     fn newest_job(self) -> Option<Height> {
         let (end, jobs) = self.with_spawned(|spawned| (spawned.next_position(), spawned.len_hint()));
-        (jobs > 0).then(|| self.with_marks(|marks| marks.height_at(end - 1, end).0))
+        (jobs > 0).then(|| self.with_marks(|marks| marks.height_at(end - 1)))
     }
 
     fn floor(self) -> usize {
@@ -149,7 +160,6 @@ impl Own<'_, Home> {
     fn spawn(self, job: Spawned, height: Height) {
         let height = if self.common.wait.is_strict() { Height::GROUND } else { height };
         let position = self.with_spawned(|spawned| spawned.next_position());
-        self.lowered.end_at(position);
         if self.with_marks(|marks| marks.note(height, position)) {
             self.stack_front().limits.raise_floor(self.floor());
         }
@@ -180,11 +190,9 @@ impl Own<'_, Home> {
 
     /// Lowers what the worker has spawned above this height to it: the forks above have ended, or soon will.
     pub(crate) fn lower(self, height: Height) {
-        if self.with_marks(|marks| marks.lower(height)) {
+        if let Some(first) = self.with_marks(|marks| marks.lower(height)) {
             self.stack_front().limits.set_floor(self.floor());
-            let (end, jobs) = self.with_spawned(|spawned| (spawned.next_position(), spawned.len_hint()));
-            let (height, end) = self.with_marks(|marks| marks.height_at(end - jobs, end));
-            self.lowered.say(height, end);
+            self.with_spawned(|spawned| spawned.replace_from(first, |word| lowered(word, height)));
         }
     }
 }
@@ -241,13 +249,16 @@ mod tests {
     #[test]
     fn a_word_keeps_the_job_and_orders_the_heights() {
         let heights = [0, 1, 2, 1 << 13].map(Height::on_stack).into_iter().chain([0, 1, 5].map(Height::aside));
-        for height in heights {
+        for height in heights.clone() {
             let ran = <Native as Memory>::AtomicBool::new(false);
             // SAFETY: the job runs below, and does not unwind.
             let word = word_of(unsafe { Spawned::new(|| ran.store(true, Ordering::Relaxed)) }, height);
             assert_eq!(height_of(word), if HAS_HEIGHTS { height } else { Height::GROUND });
+            for low in heights.clone() {
+                assert_eq!(height_of(lowered(word, low)), height_of(word).min(low));
+            }
             // SAFETY: it is converted once, and forks nothing.
-            unsafe { job_of(word).run() };
+            unsafe { job_of(lowered(word, Height::on_stack(1))).run() };
             assert!(ran.load(Ordering::Relaxed));
         }
         assert!(Height::on_stack(usize::MAX / 8).pack(BITS) < Height::aside(0).pack(BITS));

@@ -402,10 +402,9 @@ impl Common {
         }
     }
 
-    /// Returns the position of the oldest job that `victim` has spawned and nobody has taken, and its height when it was
-    /// spawned. A snapshot.
-    pub(crate) fn oldest_spawned(&self, victim: usize) -> Option<(usize, Height)> {
-        self.spawned[victim].oldest_hint().map(|(position, word)| (position, height_of(word)))
+    /// Returns the height of the oldest job that `victim` has spawned and nobody has taken. A snapshot.
+    pub(crate) fn oldest_spawned(&self, victim: usize) -> Option<Height> {
+        self.spawned[victim].oldest_hint().map(height_of)
     }
 
     /// Whether `victim` has spawned jobs to take. A snapshot, accurate enough for a last look before sleep.

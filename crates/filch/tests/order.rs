@@ -247,6 +247,38 @@ fn after_a_fork_that_ran_early_spawned_jobs_wait() {
     assert!(!ran_at_the_join);
 }
 
+/// Also if an older job was there when the worker left it.
+#[test]
+fn a_job_that_a_worker_has_left_at_a_join_is_older_than_its_next_fork() {
+    fn program() {
+        let (go, gate) = sync_channel(1);
+        let (begin, begun) = sync_channel(1);
+        filch::spawn(move || {
+            begin.send(()).unwrap();
+            gate.recv().unwrap();
+        });
+        begun.recv().unwrap();
+        // The other worker takes all this afterwards, the oldest first.
+        filch::spawn(|| ());
+        let left = || {
+            filch::yield_now();
+            filch::spawn(|| ());
+            filch::spawn(move || {
+                let (sender, receiver) = sync_channel(1);
+                filch::spawn(move || receiver.into_iter().for_each(drop));
+                let send = |sender: SyncSender<u32>| (0..5).for_each(|n| sender.send(n).unwrap());
+                let other = sender.clone();
+                go.send(()).unwrap();
+                filch::join(|| send(sender), || send(other));
+            });
+        };
+        filch::join(|| filch::join(left, || ()), || ());
+    }
+    for _ in 0..if cfg!(miri) { 1 } else { 50 } {
+        ends("split", || pool::<Split>(2, Wait::default()).install(program));
+    }
+}
+
 #[test]
 fn a_fork_runs_once_if_a_job_before_its_join_yields() {
     let pool = pool::<Split>(1, Wait::default());
@@ -275,7 +307,7 @@ fn forks_that_ran_early_are_joined_once() {
         let (a, b) = filch::join(|| branch(seed), || branch(!seed));
         a + b
     }
-    let (rounds, depth) = if cfg!(miri) { (2, 3) } else { (30, 10) };
+    let (rounds, depth) = if cfg!(miri) { (2, 3) } else { (10, 10) };
     for workers in [1, 2, 5] {
         let pool = pool::<Split>(workers, Wait::default());
         for round in 0..rounds {

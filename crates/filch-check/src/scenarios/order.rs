@@ -2,7 +2,7 @@
 //!
 //! An owner forks (`+`), spawns (`s`), joins (`-`), and waits until a task has begun (its digit); or yields, and
 //! runs its newest fork before the join (`y`); or its oldest fork is stolen and ends (`e`). Tasks, forked or spawned, are numbered in the order in which they are made, and some wait for
-//! others to begin. A thief takes what is oldest. [`split`], the [limits](Limits), the [marks](Marks), [`Lowered`] and [`steal_oldest`] are those that ship; how
+//! others to begin. A thief takes what is oldest. [`split`], the [limits](Limits), the [marks](Marks) and [`steal_oldest`] are those that ship; how
 //! the owner uses them, and the state of a stolen fork, are restated.
 //!
 //! Checks: no task runs twice, no joined task is lost, and every thread reaches its end.
@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 
 use filch::inside::protocol::grain::Params;
 use filch::inside::protocol::limits::Limits;
-use filch::inside::protocol::order::{Height, Lowered, Marks, Victim, steal_oldest};
+use filch::inside::protocol::order::{Height, Marks, Victim, steal_oldest};
 use filch::inside::protocol::sharer::Sharing;
 use filch::inside::protocol::split;
 use filch_memory::{Atomic, Memory, Ordering};
@@ -52,7 +52,6 @@ fn address(slot: usize) -> usize {
 struct Shared<M: Memory> {
     index: SharedIndex<M>,
     limits: Limits<M>,
-    lowered: Lowered<M>,
     slots: Vec<Slot<M>>,
     awake: AllAwake<M>,
     /// Per task, whether it has begun.
@@ -145,7 +144,6 @@ impl<M: Checker> Owner<M> {
         M::note(|| format!("spawns task {task}"));
         let mut jobs = self.jobs.borrow_mut();
         let position = jobs.next_position();
-        self.shared.lowered.end_at(position);
         if self.marks.borrow_mut().note(Height::on_stack(self.head.get()), position) {
             self.shared.limits.raise_floor(self.floor());
         }
@@ -205,13 +203,13 @@ impl<M: Checker> Owner<M> {
 
     /// As the library's `Own<Home>::lower`.
     fn lower(&self, height: Height) {
-        if self.marks.borrow_mut().lower(height) {
+        let lowered = self.marks.borrow_mut().lower(height);
+        if let Some(first) = lowered {
             self.shared.limits.set_floor(self.floor());
-            let jobs = self.jobs.borrow();
-            let end = jobs.next_position();
-            let (height, end) = self.marks.borrow().height_at(end - jobs.len_hint(), end);
             if self.shared.mistake != Mistake::LowersInSilence {
-                self.shared.lowered.say(height, end);
+                let lowered =
+                    |(task, forks): (usize, usize)| word_of(task, forks.min(height.forks_on_stack() as usize));
+                self.jobs.borrow_mut().replace_from(first, |word| lowered(unpacked(word)));
             }
         }
     }
@@ -261,9 +259,9 @@ impl<M: Checker> Victim for Thief<M> {
     }
 
     fn oldest_job(&self) -> Option<Height> {
-        let (position, word) = self.jobs.borrow().oldest_hint()?;
+        let word = self.jobs.borrow().oldest_hint()?;
         M::fence(Ordering::Acquire);
-        Some(self.shared.lowered.height(position, Height::on_stack(unpacked(word).1)))
+        Some(Height::on_stack(unpacked(word).1))
     }
 
     fn has_older(&self, height: Height) -> bool {
@@ -303,7 +301,6 @@ pub fn program<M: Checker>(
     let shared = Arc::new(Shared::<M> {
         index,
         limits: Limits::closed(),
-        lowered: Lowered::default(),
         slots: (0..CAPACITY).map(|_| Slot::new()).collect(),
         awake: AllAwake::new(thieves.len() + 1, Params::FINE),
         begun: (0..tasks).map(|_| Atomic::new(false)).collect(),

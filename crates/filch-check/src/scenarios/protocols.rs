@@ -345,7 +345,6 @@ fn logs() -> Vec<Scenario> {
     vec![row(1, 1, 1, Quick), row(2, 1, 2, Quick), row(3, 2, 1, Quick), row(3, 1, 2, Quick), row(4, 1, 3, FullTso)]
 }
 
-/// Wool's direct task stack, with moving boundaries.
 /// Forks and spawned jobs in one order.
 fn orders() -> Vec<Scenario> {
     // The owner's acts, who waits for whom, how many tasks each thief takes, the cost.
@@ -378,6 +377,7 @@ fn orders() -> Vec<Scenario> {
     ROWS.iter().map(row).collect()
 }
 
+/// Wool's direct task stack, with moving boundaries.
 fn direct_stack() -> Vec<Scenario> {
     use filch::inside::protocol::wool::Params;
     use runtime::{COARSE, FICKLE};

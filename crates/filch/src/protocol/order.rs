@@ -5,7 +5,8 @@
 //! [oldest](steal_oldest), and the owner runs the newest first. A job carries its [`Height`], the number of forks that its
 //! owner had in progress when it spawned the job. Those are older, and forks at this height or above are younger.
 //!
-//! **Fields.** [`Marks`]: the owner's alone. A height travels with its job; thieves read it before they take the job.
+//! **Fields.** [`Marks`]: the owner's alone. A height travels with its job; thieves read it before they take the job. The
+//! owner replaces the words of jobs whose height it lowers.
 //!
 //! **Invariants.**
 //! * I1: while a job is in its owner's queue, the forks below its height are in progress or stolen. Before the owner pops a
@@ -21,8 +22,6 @@
 //! * E2: the publication of a fork, then the push of a job ↔ the thief's look at the jobs, then at the forks.
 //!
 //! Heights are hints: the queues decide who gets what.
-
-use filch_memory::{Atomic, Memory, Ordering};
 
 /// The number of forks that an owner has in progress. Those that are not on its task stack lie above all that are.
 ///
@@ -93,7 +92,7 @@ impl Height {
 /// assert!(marks.note(Height::on_stack(2), 7), "the first job above two forks");
 /// assert!(!marks.note(Height::on_stack(2), 8));
 /// assert_eq!(marks.first_above(Height::on_stack(1)), Some(7), "it comes before the join of the second fork");
-/// assert!(marks.lower(Height::on_stack(1)));
+/// assert_eq!(marks.lower(Height::on_stack(1)), Some(7));
 /// assert_eq!(marks.newest(), Height::on_stack(1));
 /// ```
 #[derive(Debug, Default)]
@@ -128,65 +127,18 @@ impl Marks {
     }
 
     /// Lowers the jobs above `height` to it: forks above have ended, or the owner is about to run these jobs there. Returns
-    /// whether there are any.
-    pub fn lower(&mut self, height: Height) -> bool {
-        let Some(position) = self.first_above(height) else { return false };
+    /// the position of the first of them, if there are any.
+    pub fn lower(&mut self, height: Height) -> Option<usize> {
+        let position = self.first_above(height)?;
         self.0.retain(|mark| mark.height <= height);
         self.note(height, position);
-        true
+        Some(position)
     }
 
-    /// Returns the height of the job at `position`, and the position of the first job that may be higher: at most `end`.
-    pub fn height_at(&self, position: usize, end: usize) -> (Height, usize) {
+    /// Returns the height of the job at `position`.
+    pub fn height_at(&self, position: usize) -> Height {
         let next = self.0.partition_point(|mark| mark.position <= position);
-        let height = next.checked_sub(1).map_or(Height::GROUND, |mark| self.0[mark].height);
-        (height, self.0.get(next).map_or(end, |mark| mark.position.min(end)))
-    }
-}
-
-/// What thieves know of jobs whose height the owner has lowered since it spawned them.
-///
-/// ```
-/// use filch::inside::protocol::order::{Height, Lowered};
-/// use filch_memory::Native;
-///
-/// let lowered = Lowered::<Native>::default();
-/// lowered.say(Height::GROUND, 1);
-/// assert_eq!(lowered.height(0, Height::on_stack(2)), Height::GROUND);
-/// assert_eq!(lowered.height(1, Height::on_stack(2)), Height::on_stack(2), "it was spawned later");
-/// ```
-#[derive(Debug)]
-pub struct Lowered<M: Memory>(M::AtomicUsize);
-
-impl<M: Memory> Default for Lowered<M> {
-    fn default() -> Self {
-        Self(Atomic::new(0))
-    }
-}
-
-impl<M: Memory> Lowered<M> {
-    /// The bits of a height, below those of a position.
-    const BITS: u32 = usize::BITS / 4;
-
-    /// Owner: says that jobs at positions below `end` are not above `height`.
-    pub fn say(&self, height: Height, end: usize) {
-        // Relaxed, here and below: a hint, which the owner's next publication of a fork orders (E1).
-        self.0.store(height.pack(Self::BITS) | end << Self::BITS, Ordering::Relaxed);
-    }
-
-    /// Owner: says nothing of jobs from `end` on.
-    pub fn end_at(&self, end: usize) {
-        let word = self.0.load(Ordering::Relaxed);
-        if word >> Self::BITS > end {
-            self.0.store(word & ((1 << Self::BITS) - 1) | end << Self::BITS, Ordering::Relaxed);
-        }
-    }
-
-    /// Thief: returns the height of the job at this position, which was spawned at this height.
-    pub fn height(&self, position: usize, height: Height) -> Height {
-        let word = self.0.load(Ordering::Relaxed);
-        let lowered = Height::unpack(word & ((1 << Self::BITS) - 1), Self::BITS);
-        if position < word >> Self::BITS { height.min(lowered) } else { height }
+        next.checked_sub(1).map_or(Height::GROUND, |mark| self.0[mark].height)
     }
 }
 

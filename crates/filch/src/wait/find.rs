@@ -143,10 +143,10 @@ impl<'w, P: Pool, S: Fn(&Spot<'w, P>, usize, bool) -> Option<NonNull<Job>>> Vict
     }
 
     fn oldest_job(&self) -> Option<Height> {
-        let (position, height) = self.spot.home().common.oldest_spawned(self.victim)?;
+        let height = self.spot.home().common.oldest_spawned(self.victim)?;
         // E2 of `order`.
         Native::fence(Ordering::Acquire);
-        Some(self.spot.core.peers()[self.victim].home.lowered.height(position, height))
+        Some(height)
     }
 
     fn has_older(&self, height: Height) -> bool {
