@@ -342,6 +342,7 @@ mod tests {
     use alloc::vec;
     use alloc::vec::Vec;
     use core::num::NonZeroUsize;
+    use std::sync::OnceLock;
     use std::thread;
 
     use super::*;
@@ -359,7 +360,7 @@ mod tests {
         const TASKS: usize = if cfg!(miri) { 60 } else { 100_000 };
         // It grows meanwhile.
         let (mut owner, thieves) = <ChaseLev as Queue>::make(4, 2, &());
-        let done = <Native as Memory>::AtomicBool::new(false);
+        let done = OnceLock::new();
         let mut taken = vec![0; TASKS + 1];
         let mut seen = Vec::new();
         thread::scope(|s| {
@@ -370,7 +371,7 @@ mod tests {
                     loop {
                         match thief.steal() {
                             Steal::Task(task) => stolen.push(task.id().get()),
-                            Steal::Empty if done.load(Ordering::Acquire) => return stolen,
+                            Steal::Empty if done.get().is_some() => return stolen,
                             _ => thread::yield_now(),
                         }
                     }
@@ -389,7 +390,7 @@ mod tests {
                     position = position.min(owner.next_position());
                 }
             }
-            done.store(true, Ordering::Release);
+            done.set(()).unwrap();
             steals.into_iter().for_each(|thief| seen.extend(thief.join().unwrap()));
         });
         seen.extend(core::iter::from_fn(|| owner.pop()).map(|task| task.id().get()));
