@@ -206,6 +206,7 @@ impl Comparison {
             let Verdict::Fails(what) = verdict else { continue };
             if !self.stock.ends_rested(program, MORE * self.runs) {
                 outcome.lock().expect("no job panicked").lucky += 1;
+                println!("on the published one too: {program}");
                 continue;
             }
             let failures = {
