@@ -65,7 +65,7 @@ impl Foreign {
         &self.name
     }
 
-    /// It is shown with this path, since another runner has its name.
+    /// Shows it with this path, since another runner has its name.
     pub(crate) fn is_built_at(&mut self, path: &Path) {
         self.build = Some(path.display().to_string());
     }

@@ -45,7 +45,9 @@
 //! below `limit` does not read top. The
 //! swaps of top are release and relaxed instead of sequentially consistent: the proof of I4 needs only the two fences
 //! and top's modification order, and only E2 needs more. `steal` loads top relaxed, since the fence that follows is an
-//! acquire fence. The ring never shrinks. Tests: `queues/battery.rs` (all), `queues/property.rs`.
+//! acquire fence. The ring never shrinks. The owner may replace words at [top, bottom), where by I2 each index has a slot
+//! of its own: a thief there takes either word. Tests: `queues/battery.rs` (all), `queues/property.rs`; those of
+//! replaced words are here.
 //!
 //! **Names.** As in both papers, except that `take` of the second is `pop` here, and its `array` is `buffer`.
 //!

@@ -26,9 +26,9 @@ impl ThreadPool {
     ///
     /// Its settings are those of [`Builder::build_global`], if that comes first. Otherwise its size is the environment
     /// variable `FILCH_WORKERS`, else it [follows](Builder::follow_processors) the processors that the process may use, even if
-    /// the first thread to call is pinned. If the system refuses that many threads or that much address space, the pool has smaller stacks
-    /// or fewer workers, with a warning on standard error. With `FILCH_TIMELINE=FILE`, and the feature `timeline`, it is recorded until the process
-    /// ends.
+    /// the first thread to call is pinned. If the system refuses that many threads or that much address space, the pool has
+    /// smaller stacks or fewer workers, with a warning on standard error. With the feature `timeline`, the variable
+    /// `FILCH_TIMELINE=FILE` has it recorded until the process ends.
     ///
     /// ```
     /// assert!(filch::ThreadPool::global().workers() >= 1);

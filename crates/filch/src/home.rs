@@ -164,9 +164,9 @@ impl Home {
         self.finds.set(self.finds.get().wrapping_add(1));
     }
 
-    /// Returns which lane of injected jobs comes first, each in turn, if the worker has found so much that it now looks
-    /// first for what it may have passed over. That may wait for what the worker [has itself](Own::has_own_spawned), so it
-    /// waits longer for its turn meanwhile.
+    /// Every so many finds, it is the turn of what the worker may have passed over: then this returns the lane of injected jobs
+    /// that comes first, each in turn. Such a job may block until something has run that the worker [has
+    /// itself](Own::has_own_spawned); so while it has anything, many more finds pass.
     pub(crate) fn next_turn(&self, has_own: impl FnOnce() -> bool) -> Option<Lane> {
         const FINDS: u32 = 32;
         const OF_OWN: u32 = 1024;
@@ -209,6 +209,15 @@ impl Home {
             trails.begin(self.common.workers());
             self.trails.set(trails);
         }
+    }
+
+    /// Runs `f`, and notes what the worker does meanwhile.
+    #[inline(always)]
+    pub(crate) fn doing<R>(&self, activity: Activity, f: impl FnOnce() -> R) -> R {
+        self.turns(true, activity);
+        let result = f();
+        self.turns(false, activity);
+        result
     }
 
     /// The worker has found nothing to run.

@@ -26,6 +26,7 @@ macro_rules! named {
         }
     )+};
 }
+pub(crate) use named;
 
 named! {
     Wait { Leapfrog "leapfrog", Transitive "transitive", LeapfrogRandom "leapfrog-random", Random "random" }

@@ -276,7 +276,7 @@ mod system {
     }
 
     fn has(set: &Set, processor: usize) -> bool {
-        // SAFETY: the set is initialized, and libc compares the number with its size.
+        // SAFETY: the set is initialized; libc indexes an array with the number, and panics beyond its end.
         unsafe { libc::CPU_ISSET(processor, set) }
     }
 
@@ -336,20 +336,12 @@ mod system {
         unsafe { libc::gettid() }
     }
 
-    /// Whether the current thread may use all processors of the process, as far as is known.
-    fn is_process_wide() -> bool {
-        match (affinity(0), of_process()) {
-            // SAFETY: both sets are initialized.
-            (Some(own), Some(all)) => unsafe { libc::CPU_EQUAL(&own, &all) },
-            _ => true,
-        }
-    }
-
     pub(super) fn unpin() {
-        if let Some(all) = of_process()
-            && !is_process_wide()
+        if let (Some(own), Some(all)) = (affinity(0), of_process())
+            // SAFETY: both sets are initialized.
+            && !unsafe { libc::CPU_EQUAL(&own, &all) }
         {
-            let _ = set(&all);
+            restore(&all);
         }
     }
 }

@@ -299,7 +299,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
 /// pool](ThreadPool::global), and returns at once, with a way to its result.
 ///
 /// Dropping that cancels the job unless it has begun, where a thread of the standard library would go on;
-/// [`detach`](Submitted::detach) lets the job run. A job that nobody wants the result of is rather [spawned](crate::spawn).
+/// [`detach`](Submitted::detach) lets the job run. If nobody wants a result, [`spawn`](crate::spawn()) the job.
 ///
 /// ```
 /// let job = filch::submit(|| 6 * 7);

@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 /// # Ok::<(), filch::BuildError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum CoreKind {
     /// The fastest; all cores of a machine whose cores are alike.
     Performance,

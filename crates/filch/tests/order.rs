@@ -247,7 +247,7 @@ fn after_a_fork_that_ran_early_spawned_jobs_wait() {
     assert!(!ran_at_the_join);
 }
 
-/// Also if an older job was there when the worker left it.
+/// Even if the worker had an older job when it left that one.
 #[test]
 fn a_job_that_a_worker_has_left_at_a_join_is_older_than_its_next_fork() {
     fn program() {
@@ -346,7 +346,7 @@ fn as_many_jobs_as_there_are_workers_begin_however_they_come() {
     });
 }
 
-/// However much it has found before.
+/// It does so however many finds it has made before.
 #[test]
 fn a_worker_runs_what_it_has_spawned_before_its_part_of_a_broadcast() {
     fn program() {

@@ -1,7 +1,7 @@
 //! An experiment as a value: the question, the contenders, the number of runs, the plots and the claims.
 //!
-//! [`plan`] makes the cells to visit, for which it asks users' runners what they can; [`probe`] starts a program that measures by itself;
-//! everything else here, such as [`claim`], starts no process.
+//! [`plan`] makes the cells to visit, and asks users' runners which programs they can run; [`probe`] starts a program that
+//! measures by itself; everything else here, such as [`claim`], starts no process.
 
 pub(crate) mod claim;
 pub(crate) mod mean;

@@ -75,6 +75,7 @@ pub struct Jobs<Q: Queue<Native> = ChaseLev> {
 /// assert!(as_in_the_source.run(|w| w.spawn(|_| ())).is_complete);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Parts {
     /// With fewer atomic updates: one for many children that are spawned together, and none where a worker has all parts that are left. The
     /// default.

@@ -31,9 +31,10 @@ pub type Time = u64;
 /// # Ok::<(), filch::BuildError>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Sharing {
-    /// Adapts to the length of its tasks: it shares them all until they have proved short, and then as with [`Sharing::OnRequest`] of half. A thief
-    /// may share for it. The default.
+    /// It adapts to the length of its tasks: it shares all of them until they have proved short, and then half of them on request. A thief may
+    /// share for it. The default.
     #[default]
     ByGrain,
     /// It shares the first task, this much of its private tasks on request, and nothing else; but all before it sleeps or waits

@@ -37,10 +37,5 @@ impl Home {
     pub(crate) fn notes(&self, _: Note) {}
 
     #[inline(always)]
-    pub(crate) fn doing<R>(&self, _: Activity, f: impl FnOnce() -> R) -> R {
-        f()
-    }
-
-    #[inline(always)]
     pub(crate) fn turns(&self, _begins: bool, _: Activity) {}
 }

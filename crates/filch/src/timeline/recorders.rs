@@ -100,15 +100,6 @@ impl Home {
         }
     }
 
-    /// Runs `f`, and notes what the worker does meanwhile.
-    #[inline(always)]
-    pub(crate) fn doing<R>(&self, activity: Activity, f: impl FnOnce() -> R) -> R {
-        self.turns(true, activity);
-        let result = f();
-        self.turns(false, activity);
-        result
-    }
-
     /// Notes that an activity begins or ends.
     #[inline(always)]
     pub(crate) fn turns(&self, begins: bool, activity: Activity) {

@@ -297,9 +297,8 @@ impl<'w, P: Pool> Spot<'w, P> {
         }
     }
 
-    /// Every so many finds, looks first for what this worker may have passed over each time: its mail, the lanes of
-    /// injected jobs, and what other workers have. So nothing waits for ever, however many jobs there are. But jobs that
-    /// block may need what the worker has itself, so many more finds pass before that waits for them.
+    /// In its [turn](Home::next_turn), finds what this worker may have passed over each time: its mail, the lanes of injected
+    /// jobs, and what other workers have. So nothing waits for ever, however many jobs there are.
     pub(super) fn find_in_turn(&self) -> Option<Find> {
         let home = self.home();
         let lane = home.next_turn(|| self.has_own())?;

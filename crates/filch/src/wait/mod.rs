@@ -17,8 +17,10 @@
 //! **Order.** A worker that may run anything takes the [oldest](crate::protocol::order) thing that a victim has, a fork or a
 //! job, because all that is younger may be waiting for it. It looks at what it has itself, then at its mail, at the
 //! victims, and at last at what came from outside. After so many finds it looks at the last three first, so that nothing
-//! waits for ever; but those may need what it has itself, so it finds many more before it passes that over. Before it joins a fork it runs what it has spawned since, newest first. Only a worker that yields, or
-//! waits for a scope, takes forks of its own: in the pool [`Split`](crate::pool::Split) the newest first, in others the oldest.
+//! waits for ever. But what it finds there may block until something has run that the worker has itself; so while it has
+//! anything, many more finds pass. Before it joins a fork it runs what it has spawned since, newest first. Only a worker
+//! that yields, or waits for a scope, takes forks of its own: in the pool [`Split`](crate::pool::Split) the newest first,
+//! in others the oldest.
 //!
 //! **Scopes.** With both kinds of leapfrogging a worker that waits for a scope runs only tasks of that scope, wherever
 //! they were spawned. With the other strategies it runs any work it finds. With all strategies, so does a worker that

@@ -1,7 +1,15 @@
 //! How a list notices its end.
 
+use std::fmt;
+
 use filch_memory::Native;
 use filch_queue::{Delivery, Progress, Queue};
+
+use crate::policy::named;
+
+named! {
+    End { Tasks "tasks", Homes "homes", Transfers "transfers" }
+}
 
 /// How workers notice that a list is done. A setting of [worklists](super::Worklist::end).
 ///
@@ -32,9 +40,6 @@ pub enum End {
 }
 
 impl End {
-    /// All of them.
-    pub const EVERY: &'static [Self] = &[Self::Tasks, Self::Homes, Self::Transfers];
-
     /// Those that are right on a queue, the default first.
     pub fn of<Q: Queue<Native>>() -> Vec<Self> {
         let is_once = Q::PROMISES.delivery == Delivery::ExactlyOnce;
@@ -44,14 +49,5 @@ impl End {
             Self::Transfers => is_once && Q::HANDS_OVER,
         };
         Self::EVERY.iter().copied().filter(is_right).collect()
-    }
-
-    /// The name on command lines and in records.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Tasks => "tasks",
-            Self::Homes => "homes",
-            Self::Transfers => "transfers",
-        }
     }
 }

@@ -9,7 +9,7 @@ use crate::program::Program;
 use crate::shrink::shrink;
 use crate::watch::Limits;
 
-/// So many times as often does the published one run a program that has failed on ours.
+/// A program that has failed on ours runs this many times as often on the published one.
 const MORE: usize = 100;
 /// How many processes share the runs of a program in the global pool.
 const PROCESSES: usize = 5;
@@ -179,7 +179,7 @@ pub struct Outcome {
     /// Programs that fail, of kinds that have failed before or not.
     pub failed: usize,
     /// Programs that have failed here first, and in more runs on the published one too.
-    pub lucky: usize,
+    pub lucky: Vec<Program>,
     /// One program of each kind.
     pub failures: Vec<Failure>,
 }
@@ -205,8 +205,7 @@ impl Comparison {
         for (program, verdict) in programs.iter().zip(ours) {
             let Verdict::Fails(what) = verdict else { continue };
             if !self.stock.ends_rested(program, MORE * self.runs) {
-                outcome.lock().expect("no job panicked").lucky += 1;
-                println!("on the published one too: {program}");
+                outcome.lock().expect("no job panicked").lucky.push(program.clone());
                 continue;
             }
             let failures = {

@@ -180,6 +180,7 @@ fn compare(options: &Options) -> Result<bool, String> {
     let outcome = comparison.compare(&programs, |failure| {
         println!("{}\n    {}; of: {}", failure.shrunk, failure.what, failure.original);
     });
+    outcome.lucky.iter().for_each(|program| println!("on the published one too: {program}"));
     println!(
         "liveness: {} programs compared in {:.0} s, {} skipped, {} failed, in {} ways, and {} on the published one too",
         outcome.compared,
@@ -187,7 +188,7 @@ fn compare(options: &Options) -> Result<bool, String> {
         outcome.skipped,
         outcome.failed,
         outcome.failures.len(),
-        outcome.lucky
+        outcome.lucky.len()
     );
     Ok(outcome.failed == 0)
 }
