@@ -44,9 +44,10 @@ pub struct Scenario {
     pub subject: &'static str,
     /// What its threads do.
     pub name: String,
-    /// Whether it is small enough for the test command: on bounded TSO, the buffer sizes, unless it depends on
-    /// [δ](Dependence); and on C11.
-    pub quick: (&'static [usize], bool),
+    /// Whether the test command explores it on bounded TSO.
+    pub is_quick_on_tso: bool,
+    /// Whether the test command explores it on C11.
+    pub is_quick_on_c11: bool,
     /// How it depends on δ.
     pub delta: Dependence,
     /// Makes its program for bounded TSO.
@@ -64,13 +65,6 @@ pub enum Dependence {
     Holds,
     /// As `Holds`, and it has enough tasks to fail with any smaller δ, and wherever buffers are unbounded.
     Exact,
-}
-
-impl Scenario {
-    /// Returns whether the test command explores it on bounded TSO.
-    pub fn is_quick(&self) -> bool {
-        !self.quick.0.is_empty()
-    }
 }
 
 impl Debug for Scenario {

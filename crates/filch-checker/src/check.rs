@@ -394,7 +394,7 @@ fn check_orderings(flags: &Flags, all: &[Scenario], subjects: &[&str]) -> Result
     let of = |subject: &str| -> Vec<Scenario> {
         let mut scenarios = weaken::of(subject, all);
         scenarios.retain(|scenario| {
-            flags.scenario.as_ref().is_none_or(|name| *name == scenario.name) && (flags.all || scenario.is_quick())
+            flags.scenario.as_ref().is_none_or(|name| *name == scenario.name) && (flags.all || scenario.is_quick_on_tso)
         });
         scenarios
     };

@@ -17,7 +17,7 @@ pub(crate) fn list(subjects: &[String]) -> Result {
 fn scenarios() -> Vec<Vec<String>> {
     let scenario = |scenario: &filch_check::Scenario| {
         let memories = if scenario.c11.is_ok() { "tso, c11" } else { "tso" };
-        let cost = match (scenario.is_quick(), scenario.quick.1) {
+        let cost = match (scenario.is_quick_on_tso, scenario.is_quick_on_c11) {
             (true, true) => "quick",
             (true, false) => "quick on tso",
             _ => "with --all",

@@ -132,7 +132,8 @@ fn either(a: Visits, b: Visits) -> Visits {
 fn ranks_survive_others() {
     const NODES: u64 = 1 << 12;
     const WORDS: usize = NODES as usize / 64;
-    for seed in 0..100 {
+    let seeds = if std::env::var_os("FILCH_LONG").is_some() { 100 } else { 25 };
+    for seed in 0..seeds {
         let mut random = fastrand::Rng::with_seed(seed);
         let (size, workers) = (random.usize(2..6), random.usize(1..3));
         // How many tasks each rank runs before it breaks.

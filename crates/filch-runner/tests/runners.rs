@@ -1,4 +1,6 @@
 //! Every scheduler has a runner, which runs its programs and gives a reason for refusing any other.
+//!
+//! Every program runs on some schedulers, and every scheduler runs some programs. `FILCH_LONG=1` runs each program on each.
 
 mod common;
 
@@ -68,6 +70,11 @@ fn start(name: &str) -> Runner {
     runner
 }
 
+/// The items with their numbers.
+fn numbered<T>(items: &[T]) -> Vec<(usize, &T)> {
+    items.iter().enumerate().collect()
+}
+
 fn runs(name: &str, order: &Order) -> Result<[Ran; 2], String> {
     common::runs(start(name), order)
 }
@@ -78,6 +85,15 @@ fn is_right(name: &str, order: &Order) {
         assert_eq!(ran.error, None, "{name} on {order:?}: {}", ran.answer);
         assert!(ran.seconds > 0.0 && ran.peak_rss_bytes > 0, "{ran:?}");
     }
+}
+
+/// Returns those of the programs that the scheduler of this number runs: some, in turn, or all if
+/// `FILCH_LONG` is set.
+fn of<T: Copy>(programs: &[T], number: usize) -> Vec<T> {
+    const APART: usize = 7;
+    let is_picked = |&(index, _): &(usize, &T)| index % APART == number % APART;
+    let is_long = std::env::var_os("FILCH_LONG").is_some();
+    programs.iter().enumerate().filter(|item| is_long || is_picked(item)).map(|(_, &program)| program).collect()
 }
 
 /// Tests all items, four at a time: most of a runner's life is waiting.
@@ -108,8 +124,8 @@ fn all_programs_are_there() {
 
 #[test]
 fn programs_are_right_on_every_pool() {
-    each(&POOLS, |pool| {
-        for &program in PROGRAMS {
+    each(&numbered(&POOLS), |&(number, pool)| {
+        for program in of(PROGRAMS, number) {
             for workers in [1, 2, 8] {
                 if pool.memory == ONE_WORKER && workers > 1 {
                     let refused = runs(pool.name, &order(program, workers, &[])).expect_err(pool.name);
@@ -132,9 +148,9 @@ fn sequential_programs_are_right() {
 
 #[test]
 fn programs_are_right_with_interrupts() {
-    each(&POOLS, |pool| {
-        for interrupts in ["flag", "signal"] {
-            for &program in PROGRAMS {
+    each(&numbered(&POOLS), |&(number, pool)| {
+        for (shift, interrupts) in ["flag", "signal"].into_iter().enumerate() {
+            for program in of(PROGRAMS, number + shift) {
                 is_right(pool.name, &order(program, two(pool), &[("interrupts", interrupts), ("every", "50us")]));
             }
         }
@@ -143,9 +159,9 @@ fn programs_are_right_with_interrupts() {
 
 #[test]
 fn the_default_pool_has_every_style_and_wait() {
-    for wait in WAITS.iter() {
-        for style in ["handles", "levels", "closures"] {
-            for &program in PROGRAMS {
+    for (number, wait) in numbered(&WAITS) {
+        for (shift, style) in ["handles", "levels", "closures"].into_iter().enumerate() {
+            for program in of(PROGRAMS, number + shift) {
                 is_right(POOLS[0].name, &order(program, 2, &[("style", style), ("wait", wait.name)]));
             }
         }
@@ -160,10 +176,11 @@ fn the_default_pool_has_every_style_and_wait() {
 
 #[test]
 fn worklist_programs_are_right_on_every_queue_that_can_run_them() {
-    each(LISTS, |&program| {
+    let queues = numbered(&QUEUES);
+    each(&numbered(LISTS), |&(number, program)| {
         let parameters: Vec<_> = set(program.1).into_iter().collect();
         let workload = Workload::new(program.0, &parameters).expect("the parameters are right");
-        for queue in QUEUES.iter() {
+        for (_, queue) in of(&queues, number) {
             let can = match workload.kind() {
                 Kind::Jobs => queue.lists != Lists::Twice,
                 _ => why_not_for(queue, workload.is_idempotent()).is_none(),
@@ -173,7 +190,7 @@ fn worklist_programs_are_right_on_every_queue_that_can_run_them() {
             let other = if steals { ("steal", "half") } else { ("capacity", "5") };
             for settings in [&[][..], &[other]] {
                 for workers in [1, 2, 8] {
-                    let order = order(program, workers, settings);
+                    let order = order(*program, workers, settings);
                     if can {
                         is_right(queue.name, &order);
                     } else {
@@ -274,7 +291,7 @@ fn with_needed(name: &str, value: &str) -> String {
 
 #[test]
 fn programs_are_right_whatever_is_set_of_a_pool() {
-    for pool in POOLS.iter() {
+    each(&POOLS, |pool| {
         for knob in pool.knobs() {
             let values: Vec<_> = VALUES.iter().filter(|(name, _)| *name == knob.name).collect();
             let fits = |value: &str| PoolTuning::parse(pool.name, &with_needed(knob.name, value)).is_ok();
@@ -287,12 +304,12 @@ fn programs_are_right_whatever_is_set_of_a_pool() {
                 }
             }
         }
-    }
+    });
 }
 
 #[test]
 fn worklists_and_jobs_are_right_with_every_queue_setting() {
-    for queue in QUEUES.iter() {
+    each(&QUEUES, |queue| {
         for knob in queue.knobs() {
             let fits = |value: &str| Tuning::parse(queue.name, &with_needed(knob.name, value)).is_ok();
             let values = VALUES.iter().filter(|&&(name, value)| name == knob.name && fits(value));
@@ -310,7 +327,7 @@ fn worklists_and_jobs_are_right_with_every_queue_setting() {
                 }
             }
         }
-    }
+    });
 }
 
 fn sum(ran: &Ran, counter: &str) -> u64 {

@@ -32,7 +32,12 @@ fn watchdog(what: String) -> Sender<()> {
 
 /// The number of seeds per combination; `FILCH_SEEDS` overrides it.
 fn seeds() -> u64 {
-    std::env::var("FILCH_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(if cfg!(miri) { 1 } else { 100 })
+    let usual = match std::env::var_os("FILCH_LONG") {
+        _ if cfg!(miri) => 1,
+        Some(_) => 100,
+        None => 25,
+    };
+    std::env::var("FILCH_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(usual)
 }
 
 /// The first seed; `FILCH_FIRST_SEED` overrides it. Under Miri it is random, so it depends on Miri's own seed.

@@ -560,7 +560,11 @@ impl Stage<'_> {
         let mut command = Command::new("bash");
         // A mutant may allocate all memory.
         command.args(["-c", "ulimit -v 8000000; exec \"$0\" \"$@\""]).arg(self.program).args(&self.filters);
-        command.args(["--test-threads", "2"]).env("FILCH_MUTANT", mutant.to_string()).env("RUST_BACKTRACE", "0");
+        command
+            .args(["--test-threads", "2"])
+            .env("FILCH_LONG", "1")
+            .env("FILCH_MUTANT", mutant.to_string())
+            .env("RUST_BACKTRACE", "0");
         if !self.subjects.is_empty() {
             // The case left out takes as long as all others together, and finds the same mutants.
             command.env("FILCH_SUBJECTS", &self.subjects).env("FILCH_LEFT_OUT", "2 searching").arg("--nocapture");

@@ -58,7 +58,8 @@ pub(super) fn battery<Q: Queue<Tso> + Queue<Loom>>(
         Scenario {
             subject: promises.name,
             name: tso_client.to_string(),
-            quick: row.3.quick(),
+            is_quick_on_tso: row.3.is_quick_on_tso(),
+            is_quick_on_c11: row.3.is_quick_on_c11(),
             delta: if bounded { Dependence::Holds } else { Dependence::None },
             tso: Arc::new(move |setting| on_tso(&tso_client, &tso(setting))),
             c11: row.3.on_c11(move |setting| on_c11(&c11_client, &c11(setting))),
@@ -78,7 +79,8 @@ pub(super) fn hint<Q: Queue<Tso> + Queue<Loom>>(
         Scenario {
             subject: <Q as Queue<Tso>>::PROMISES.name,
             name: format!("{on_tso} hint"),
-            quick: row.3.quick(),
+            is_quick_on_tso: row.3.is_quick_on_tso(),
+            is_quick_on_c11: row.3.is_quick_on_c11(),
             delta: Dependence::None,
             tso: Arc::new(move |setting| queues::hint::<Tso, Q>(&on_tso, &tso(setting))),
             c11: row.3.on_c11(move |setting| queues::hint::<Loom, Q>(&on_c11, &c11(setting))),

@@ -5,9 +5,6 @@ use std::sync::Arc;
 use crate::Program;
 use crate::scenario::{Dependence, Make, Scenario, Setting};
 
-/// The usual sizes of store buffers.
-const SIZES: &[usize] = &[0, 1, 2, 4];
-
 /// The cost of a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cost {
@@ -15,8 +12,6 @@ pub(super) enum Cost {
     Quick,
     /// Quick on TSO.
     QuickTso,
-    /// Quick on TSO with the largest buffer size alone, which allows every behaviour of the smaller ones.
-    QuickOnce,
     /// Quick on neither.
     Full,
     /// Too much for C11.
@@ -24,14 +19,14 @@ pub(super) enum Cost {
 }
 
 impl Cost {
-    /// As in [`Scenario::quick`].
-    pub(super) fn quick(self) -> (&'static [usize], bool) {
-        let sizes: &[usize] = match self {
-            Self::Quick | Self::QuickTso => SIZES,
-            Self::QuickOnce => &[4],
-            Self::Full | Self::FullTso => &[],
-        };
-        (sizes, self == Self::Quick)
+    /// As in [`Scenario::is_quick_on_tso`].
+    pub(super) fn is_quick_on_tso(self) -> bool {
+        matches!(self, Self::Quick | Self::QuickTso)
+    }
+
+    /// As in [`Scenario::is_quick_on_c11`].
+    pub(super) fn is_quick_on_c11(self) -> bool {
+        self == Self::Quick
     }
 
     /// As in [`Scenario::c11`].
@@ -56,7 +51,8 @@ pub(super) fn scenario(
     Scenario {
         subject,
         name: name.into(),
-        quick: cost.quick(),
+        is_quick_on_tso: cost.is_quick_on_tso(),
+        is_quick_on_c11: cost.is_quick_on_c11(),
         delta: Dependence::None,
         tso: Arc::new(move |_| tso()),
         c11: cost.on_c11(move |_| c11()),

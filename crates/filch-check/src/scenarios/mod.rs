@@ -249,7 +249,7 @@ where
     Q: Queue<Tso, Params = ()> + Queue<Loom, Params = ()>,
 {
     let mut all = queue::<Q>(IDEMPOTENT, |_| (), |_| ());
-    for scenario in all.iter_mut().filter(|scenario| !scenario.quick.1) {
+    for scenario in all.iter_mut().filter(|scenario| !scenario.is_quick_on_c11) {
         scenario.c11 = Err(OWN_STORE);
     }
     all

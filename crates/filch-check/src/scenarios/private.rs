@@ -152,7 +152,8 @@ pub(super) fn scenarios<Q: Queue<Tso> + Queue<Loom>>(
     let scenario = |&(parts, ref cost): &'static (&'static [Part], Cost)| Scenario {
         subject: <Q as Queue<Tso>>::PROMISES.name,
         name: said(parts),
-        quick: cost.quick(),
+        is_quick_on_tso: cost.is_quick_on_tso(),
+        is_quick_on_c11: cost.is_quick_on_c11(),
         delta: Dependence::None,
         tso: Arc::new(move |setting| program::<Tso, Q>(parts, &tso(setting))),
         c11: cost.on_c11(move |setting| program::<Loom, Q>(parts, &c11(setting))),

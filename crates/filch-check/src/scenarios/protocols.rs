@@ -5,7 +5,7 @@ use std::sync::Arc;
 use filch::inside::protocol::grain;
 use filch_queue::lace::Moves;
 
-use super::cost::Cost::{self, Full, FullTso, Quick, QuickOnce, QuickTso};
+use super::cost::Cost::{self, Full, FullTso, Quick, QuickTso};
 use super::cost::{TOO_LARGE, scenario};
 use super::guest::Own;
 use super::{guest, lineage, log, order, passing, rounds, runtime, seize, wool};
@@ -44,7 +44,8 @@ fn sleeping(
     Scenario {
         subject,
         name: name.into(),
-        quick: (cost.quick().0, false),
+        is_quick_on_tso: cost.is_quick_on_tso(),
+        is_quick_on_c11: false,
         delta: Dependence::None,
         tso: Arc::new(move |_| make()),
         c11: Err("loom has a swap overlook a store that a pair of fences orders before it"),
@@ -145,7 +146,7 @@ fn runtime() -> Vec<Scenario> {
         protocol!("runtime", "the next fork wakes", Quick, wake_up("", None, 0, FINE)),
         protocol!("runtime", "a request during a fork", Quick, wake_up("+", None, 0, FINE)),
         protocol!("runtime", "a request during two forks", QuickTso, wake_up("++", None, 0, FINE)),
-        protocol!("runtime", "a request during a fork and a join", QuickOnce, wake_up("+-", Some(1), 0, FINE)),
+        protocol!("runtime", "a request during a fork and a join", QuickTso, wake_up("+-", Some(1), 0, FINE)),
         protocol!("runtime", "one task as printed, one steal", Quick, fork_join(CHILD, 2, Sleeps, Try(1), AS_PRINTED)),
         protocol!(
             "runtime",
@@ -183,7 +184,7 @@ fn runtime() -> Vec<Scenario> {
         protocol!(
             "runtime",
             "a request during a fork and a join as printed",
-            QuickOnce,
+            QuickTso,
             wake_up("+-", Some(1), 0, AS_PRINTED)
         ),
         protocol!("runtime", "one coarse task, one steal", Quick, fork_join(CHILD, 2, Sleeps, Try(1), COARSE)),
@@ -206,7 +207,7 @@ fn runtime() -> Vec<Scenario> {
         protocol!("runtime", "a sleeper during a coarse fork", Quick, wake_up("+", None, 0, COARSE)),
         protocol!("runtime", "a sleeper that was awake during a coarse fork", QuickTso, wake_up("+", None, 1, COARSE)),
         protocol!("runtime", "a sleeper while tasks become fine", FullTso, wake_up("+-+-", None, 0, FICKLE)),
-        protocol!("runtime", "a request when tasks have become fine", QuickOnce, wake_up("+-+-", Some(1), 0, FICKLE)),
+        protocol!("runtime", "a request when tasks have become fine", QuickTso, wake_up("+-+-", Some(1), 0, FICKLE)),
         protocol!(
             "runtime",
             "a request during a fork when tasks have become fine",
@@ -231,17 +232,17 @@ fn runtime() -> Vec<Scenario> {
         sleeping("runtime", "a push without a fence", QuickTso, || runtime::push_unfenced::<Tso>(0)),
         sleeping("runtime", "a push without a fence, one taken", QuickTso, || runtime::push_unfenced::<Tso>(1)),
         search(1, false, QuickTso),
-        search(2, false, QuickOnce),
-        search(2, true, QuickOnce),
+        search(2, false, QuickTso),
+        search(2, true, QuickTso),
         search(3, false, Full),
         search(3, true, FullTso),
         guest(1, false, Own::Awake, QuickTso),
         guest(2, false, Own::Awake, Full),
-        guest(1, true, Own::Awake, QuickOnce),
+        guest(1, true, Own::Awake, QuickTso),
         guest(2, true, Own::Awake, FullTso),
         guest(0, false, Own::Asleep, Quick),
         guest(1, false, Own::Asleep, QuickTso),
-        guest(1, true, Own::Asleep, QuickOnce),
+        guest(1, true, Own::Asleep, QuickTso),
         guest(0, false, Own::Late, Quick),
         guest(1, false, Own::Late, QuickTso),
         guest(1, true, Own::Late, QuickTso),

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -10,7 +11,33 @@ use serde_json::Value;
 use crate::driver::driver;
 use crate::{filch, folder, lines, refuses, stderr, stdout, well};
 
-const SESSION: &[&str] = &["reproduce", "placement", "--quick", "--repeat", "1", "--output"];
+/// One round, which decides nothing.
+const SESSION: &[&str] = &["reproduce", "placement", "--quick", "--repeat", "1", "--decide", "0", "--output"];
+
+/// The folder of a complete session, which has been interrupted and continued: tests that need one copy it.
+static COMPLETE: LazyLock<PathBuf> = LazyLock::new(|| {
+    let folder = empty("reproduced");
+    let (output, kept) = measured_until(&folder, &["--repeat", "1", "--decide", "0"], |runs| runs.len() >= 3);
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(130), "{said}");
+    assert!(said.contains("interrupted") && said.contains("--resume continues"), "{said}");
+    assert!(!folder.join("placement.json").exists(), "an outcome of an incomplete experiment");
+    assert!(lines(&kept).len() >= 3);
+    let told = stdout(&well(&[SESSION, &["reproduced", "--resume"]].concat()));
+    assert!(told.contains("placement, 1 of 1") && told.contains("All: reproduced/index.html"), "{told}");
+    assert!(text(&folder, "placement.jsonl").starts_with(&kept), "the old lines changed");
+    folder
+});
+
+/// Returns a copy of a complete session.
+fn complete(name: &str) -> PathBuf {
+    let folder = empty(name);
+    for entry in fs::read_dir(&*COMPLETE).expect("a folder") {
+        let file = entry.expect("an entry");
+        fs::copy(file.path(), folder.join(file.file_name())).expect("the file can be copied");
+    }
+    folder
+}
 
 /// Returns an empty folder for a test.
 fn empty(name: &str) -> PathBuf {
@@ -30,23 +57,21 @@ fn outcome(folder: &Path) -> Value {
 
 #[test]
 fn a_reproduction_leaves_pages_figures_tables_and_lines() {
-    let folder = empty("reproduced");
-    let told = stdout(&well(&[SESSION, &["reproduced", "--decide", "0"]].concat()));
-    assert!(told.contains("placement, 1 of 1") && told.contains("All: reproduced/index.html"), "{told}");
-    let page = text(&folder, "placement.html");
+    let folder = &*COMPLETE;
+    let page = text(folder, "placement.html");
     let command = "<code>filch reproduce placement --size quick --repeat 1 --decide 0</code>";
     for part in [command, "placement-1.svg", "placement.csv"] {
         assert!(page.contains(part), "{part}");
     }
-    let all = text(&folder, "index.html");
+    let all = text(folder, "index.html");
     assert!(all.contains("href=\"placement.html\"") && all.contains("undecided"), "{all}");
     let figures = page.matches("<figure>").count();
     let pairs = (1..).take_while(|number| folder.join(format!("placement-{number}.svg")).exists()).count();
     // The parallel capacity is about the machine: it has no file.
     assert!(pairs > 0 && (pairs == figures || pairs + 1 == figures), "{pairs} files of {figures} figures");
     let picture = fs::read(folder.join("placement-1.png")).expect("a picture");
-    assert!(picture.starts_with(b"\x89PNG\r\n\x1a\n") && text(&folder, "placement-1.svg").contains("</svg>"));
-    let runs = lines(&text(&folder, "placement.jsonl"));
+    assert!(picture.starts_with(b"\x89PNG\r\n\x1a\n") && text(folder, "placement-1.svg").contains("</svg>"));
+    let runs = lines(&text(folder, "placement.jsonl"));
     assert!(runs.iter().all(|run| run["size"] == "quick" && run["experiment"] == "placement"));
     let mut rows: Vec<String> = runs
         .iter()
@@ -55,8 +80,8 @@ fn a_reproduction_leaves_pages_figures_tables_and_lines() {
         .collect();
     rows.sort();
     rows.dedup();
-    assert_eq!(text(&folder, "placement.csv").lines().count(), 1 + rows.len(), "a line for each row, and the heads");
-    let outcome = outcome(&folder);
+    assert_eq!(text(folder, "placement.csv").lines().count(), 1 + rows.len(), "a line for each row, and the heads");
+    let outcome = outcome(folder);
     assert_eq!(
         (&outcome["id"], &outcome["size"], &outcome["rounds"]),
         (&"placement".into(), &"quick".into(), &1.into())
@@ -66,7 +91,6 @@ fn a_reproduction_leaves_pages_figures_tables_and_lines() {
 
 /// Measures the experiment with these arguments, until its lines are enough or it ends by itself. Returns its output and
 /// its whole lines.
-#[cfg(unix)]
 fn measured_until(folder: &Path, arguments: &[&str], is_enough: impl Fn(&[Value]) -> bool) -> (Output, String) {
     let mut command = driver();
     let output = folder.file_name().and_then(|name| name.to_str()).expect("UTF-8");
@@ -93,12 +117,13 @@ fn measured_until(folder: &Path, arguments: &[&str], is_enough: impl Fn(&[Value]
 }
 
 /// However long a round takes here, there is time for a second one.
-#[cfg(unix)]
 #[test]
 fn what_is_undecided_is_measured_further() {
     let is_further = |run: &Value| run["round"].as_u64() > Some(0);
-    let arguments = ["--repeat", "1", "--decide", "86400"];
-    let (output, runs) = measured_until(&empty("patient"), &arguments, |runs| runs.iter().any(is_further));
+    let folder = complete("patient");
+    fs::remove_file(folder.join("placement.json")).expect("an outcome");
+    let arguments = ["--repeat", "1", "--decide", "86400", "--resume"];
+    let (output, runs) = measured_until(&folder, &arguments, |runs| runs.iter().any(is_further));
     // A second round may decide it.
     assert!(matches!(output.status.code(), Some(0 | 130)), "{}", stderr(&output));
     let runs = lines(&runs);
@@ -109,16 +134,16 @@ fn what_is_undecided_is_measured_further() {
 
 #[test]
 fn what_is_complete_is_not_repeated_and_nothing_else_is_continued() {
-    let folder = empty("continued");
+    let folder = complete("continued");
     let again = [SESSION, &["continued", "--resume"]].concat();
-    well(&again);
     let kept = text(&folder, "placement.jsonl");
     let first = outcome(&folder);
     well(&again);
     assert_eq!((text(&folder, "placement.jsonl"), &outcome(&folder)), (kept.clone(), &first), "it ran again");
     // Other measurements are neither mixed with these nor lost.
     let others = ["reproduce", "placement", "--output", "continued", "--resume"];
-    let reasons = ["cannot continue in continued", "`filch reproduce placement --size quick --repeat 1`", "--output"];
+    let command = "`filch reproduce placement --size quick --repeat 1 --decide 0`";
+    let reasons = ["cannot continue in continued", command, "--output"];
     refuses(&[&others[..], &["--quick"]].concat(), &reasons);
     refuses(&[&others[..], &["--size", "small", "--repeat", "1"]].concat(), &reasons);
     // Half an outcome, as after a power failure.
@@ -157,26 +182,11 @@ fn wrong_names_and_folders_are_refused_before_measuring() {
 fn a_full_disk_ends_it_at_once_and_names_the_file() {
     let folder = empty("full");
     std::os::unix::fs::symlink("/dev/full", folder.join("placement.jsonl")).expect("a link can be made");
-    let output = filch(&[SESSION, &["full", "forks"]].concat());
+    let output = filch(&[SESSION, &["full", "wsq-table"]].concat());
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains("cannot write full/placement.jsonl: No space left on device"), "{said}");
-    assert!(!folder.join("placement.json").exists() && !stdout(&output).contains("forks, 2 of 2"), "{said}");
-}
-
-#[cfg(unix)]
-#[test]
-fn an_interrupted_reproduction_keeps_what_it_measured() {
-    let folder = empty("interrupted");
-    let (output, kept) = measured_until(&folder, &["--repeat", "1000"], |runs| runs.len() >= 3);
-    let said = stderr(&output);
-    assert_eq!(output.status.code(), Some(130), "{said}");
-    assert!(said.contains("interrupted") && said.contains("--resume continues"), "{said}");
-    assert!(!folder.join("placement.json").exists(), "an outcome of an incomplete experiment");
-    assert!(lines(&kept).len() >= 3);
-    well(&[SESSION, &["interrupted", "--resume"]].concat());
-    assert!(text(&folder, "placement.jsonl").starts_with(&kept), "the old lines changed");
-    assert_eq!(outcome(&folder)["id"], "placement");
+    assert!(!folder.join("placement.json").exists() && !stdout(&output).contains("2 of 2"), "{said}");
 }
 
 #[test]
@@ -191,7 +201,8 @@ fn an_experiment_that_fails_does_not_end_the_others() {
         fs::hard_link(program, &copy).or_else(|_| fs::copy(program, &copy).map(drop)).expect("the file can be copied");
     }
     let mut command = Command::new(folder.join(Path::new(env!("CARGO_BIN_EXE_filch")).file_name().expect("a file")));
-    let arguments = ["reproduce", "forks", "placement", "--quick", "--repeat", "1", "--output", "out"];
+    complete("alone/out");
+    let arguments = [SESSION, &["out", "forks", "--resume"]].concat();
     let output =
         command.args(arguments).current_dir(&folder).stdin(Stdio::null()).output().expect("the program starts");
     let said = stderr(&output);

@@ -296,6 +296,9 @@ fn three_ranks_share_all_tasks_and_leave_no_message() {
         (3, 0, &[1], 3, 0, false, 27_430),
         (3, 1, &[0, 1], 4, 0, false, 121_124),
     ] {
+        if states > 200_000 && std::env::var_os("FILCH_LONG").is_none() {
+            continue;
+        }
         let start = State::new(size, first, tasks, tries, has_hint, None);
         assert_eq!(explore(start, runs), Ok(states), "{size} ranks, tasks {tasks:?} at {first}, {tries} tries");
     }

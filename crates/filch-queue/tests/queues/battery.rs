@@ -9,7 +9,7 @@ use filch_queue::as_new::Trial;
 use filch_queue::{Capacity, Delivery, Full, Order, Owner, Progress, Queue, Steal, StealOrder, Stealable, Task, Thief};
 
 use crate::watchdog::{Patience, watched};
-use crate::{is_tried, number, task, times};
+use crate::{is_tried, long, number, task, times};
 
 macro_rules! tests {
     ($queue:ty) => {
@@ -424,24 +424,24 @@ fn random_bursts<Q: Queue>(capacity: usize, burst: u64, seed: u64, tasks: usize)
 
 pub(crate) fn stress<Q: Queue>() {
     for seed in 1..=times(4, 1) {
-        random_bursts::<Q>(256, 40, seed as u64, times(500_000, 100));
+        random_bursts::<Q>(256, 40, seed as u64, long(500_000, 100));
     }
 }
 
 pub(crate) fn stress_in_a_tiny_queue<Q: Queue>() {
     for capacity in 1..=times(4, 2) {
-        random_bursts::<Q>(capacity, 6, capacity as u64, times(300_000, 20));
+        random_bursts::<Q>(capacity, 6, capacity as u64, long(300_000, 20));
     }
 }
 
 /// A queue that is filled and emptied again: while it shrinks, the owner moves towards the thieves.
 pub(crate) fn ebb_and_flow<Q: Queue>() {
     const HEIGHT: usize = times(96, 12);
-    const TIDES: usize = times(20_000, 5);
+    let tides = long(20_000, 5);
     let (mut owner, thieves) = make::<Q>(HEIGHT, THIEVES);
-    let ledger = Ledger::new(TIDES * HEIGHT);
+    let ledger = Ledger::new(tides * HEIGHT);
     let gang = Gang::start::<Q>(thieves, &ledger);
-    for tide in 0..TIDES {
+    for tide in 0..tides {
         for n in 0..HEIGHT {
             let n = tide * HEIGHT + n;
             owner.push(task(n)).unwrap_or_else(|Full(_)| ledger.take(n));
@@ -457,12 +457,12 @@ pub(crate) fn ebb_and_flow<Q: Queue>() {
 
 /// One task at a time: owner and thieves always race for the same task.
 pub(crate) fn last_task<Q: Queue>() {
-    random_bursts::<Q>(2, 2, 7, times(500_000, 30));
-    const TASKS: usize = times(500_000, 30);
+    random_bursts::<Q>(2, 2, 7, long(500_000, 30));
+    let tasks = long(500_000, 30);
     let (mut owner, thieves) = make::<Q>(2, THIEVES);
-    let ledger = Ledger::new(TASKS);
+    let ledger = Ledger::new(tasks);
     let gang = Gang::start::<Q>(thieves, &ledger);
-    for n in 0..TASKS {
+    for n in 0..tasks {
         owner.push(task(n)).unwrap_or_else(|Full(task)| ledger.take(number(task)));
         owner.pop().into_iter().for_each(|task| ledger.take(number(task)));
     }

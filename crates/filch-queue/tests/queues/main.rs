@@ -48,6 +48,11 @@ const fn times(many: usize, few: usize) -> usize {
     if cfg!(miri) { few } else { many }
 }
 
+/// As [`times`], and a quarter of them unless `FILCH_LONG` is set.
+fn long(many: usize, few: usize) -> usize {
+    if cfg!(miri) || std::env::var_os("FILCH_LONG").is_some() { times(many, few) } else { many / 4 }
+}
+
 /// Whether a test ends with the trial of a queue of that capacity. A trial has one thread and many rounds: Miri learns
 /// as much from it at capacity 1.
 const fn is_tried(capacity: usize) -> bool {

@@ -5,7 +5,7 @@ use filch_queue::model::{Disagreement, Model};
 use filch_queue::{Owner, Progress, Queue, StealOrder, Task, Thief};
 use proptest::prelude::*;
 
-use crate::{is_tried, task, times};
+use crate::{is_tried, long, task, times};
 
 macro_rules! tests {
     ($queue:ty) => {
@@ -80,7 +80,7 @@ fn follow<Q: Queue>(capacity: usize, operations: &[Operation]) -> Result<(), Dis
 }
 
 pub(crate) fn agrees_with_the_model<Q: Queue>() {
-    let cases = times(512, 1) as u32;
+    let cases = long(512, 1) as u32;
     // Failures are shrunk and printed; nothing is written next to the sources.
     let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
     proptest!(config, |(capacity in 1_usize..9, operations in prop::collection::vec(operation(), 0..times(200, 30)))| {
