@@ -17,19 +17,21 @@ use filch::pool::{Heartbeat, Pool, Queued, Request, Split, Wool};
 use filch::{Builder, Interrupts, ThreadPool, Wait, Worker};
 use filch_queue::{Adws, ChaseLev, PdqRAsync};
 
-/// Time for workers to fall asleep. Each step takes a thousand times as long under Miri.
+/// Time for workers to fall asleep on a quiet machine. Each step takes a thousand times as long under Miri.
 const A_WHILE: Duration = if cfg!(miri) { Duration::from_secs(1) } else { Duration::from_micros(200) };
 
 fn me() -> ThreadId {
     thread::current().id()
 }
 
-/// Repeats the call until it reports that it had a seat.
+/// Repeats the call until it reports that it had a seat, at growing intervals: a call keeps workers awake.
 fn until_seated(mut call: impl FnMut() -> bool) {
+    let mut pause = A_WHILE;
     wait_for("a seat", || {
         let has_sat = call();
         if !has_sat {
-            thread::sleep(A_WHILE);
+            thread::sleep(pause);
+            pause = (2 * pause).min(Duration::from_secs(2));
         }
         has_sat
     });
