@@ -167,11 +167,13 @@ impl Home {
     /// Every so many finds, it is the turn of what the worker may have passed over: then this returns the lane of injected jobs
     /// that comes first, each in turn. Such a job may block until something has run that the worker [has
     /// itself](Own::has_own_spawned); so while it has anything, many more finds pass.
+    #[inline(always)]
     pub(crate) fn next_turn(&self, has_own: impl FnOnce() -> bool) -> Option<Lane> {
         const FINDS: u32 = 32;
         const OF_OWN: u32 = 1024;
         let finds = self.finds.get();
-        if finds < FINDS || finds < OF_OWN && has_own() {
+        // Mostly the first two decide.
+        if finds < OF_OWN && (!finds.is_multiple_of(FINDS) || finds == 0 || has_own()) {
             return None;
         }
         self.finds.set(0);
@@ -390,10 +392,12 @@ impl Common {
     /// Out of line, so that what it needs is not part of the spawner's frame, on which other jobs may run.
     #[inline(never)]
     pub(crate) fn hand_in(&self, job: Spawned) {
-        match self.here() {
-            // SAFETY: it is used at once, to spawn.
-            Some(_) => unsafe { Here::current() }.spawn(job),
-            None => _ = self.inject(job),
+        // SAFETY: it is used at once, to spawn.
+        let here = unsafe { Here::current() };
+        if here.home().is_some_and(|home| std::ptr::eq(&raw const *home.common, self)) {
+            here.spawn(job);
+        } else {
+            self.inject(job);
         }
     }
 }

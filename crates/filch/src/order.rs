@@ -36,8 +36,8 @@ const BITS: u32 = usize::BITS - SHIFT - 1;
 /// counts as older than all forks.
 pub(crate) fn word_of(job: Spawned, height: Height) -> Task {
     let word = job.into_task().as_ptr::<()>().map_addr(|address| {
-        assert!(!HAS_HEIGHTS || address.get() < FLAG, "an address of the system");
         let has_room = HAS_HEIGHTS && address.get() >> SHIFT == 0;
+        assert!(has_room || !has_height(address.get()), "an address of the system");
         address | if has_room { FLAG | height.pack(BITS) << SHIFT } else { 0 }
     });
     Task::from_ptr(word)
@@ -89,6 +89,7 @@ impl Own<'_, Home> {
     }
 
     /// Takes the worker's own newest spawned job.
+    #[inline]
     pub(crate) fn pop_spawned(self) -> Option<Spawned> {
         let task = self.with_spawned(Owner::pop)?;
         self.spawns.set(self.spawns.get() - 1);
@@ -157,21 +158,38 @@ impl Own<'_, Home> {
     }
 
     /// Pushes a job that may outlive its spawner, at this height, and wakes a sleeper for it.
+    #[inline(always)]
     fn spawn(self, job: Spawned, height: Height) {
         let height = if self.common.wait.is_strict() { Height::GROUND } else { height };
+        if height > self.newest_height() {
+            self.spawns_first_at(height);
+        }
+        match self.with_spawned(|spawned| spawned.push(word_of(job, height))) {
+            Ok(()) => self.spawns.set(self.spawns.get() + 1),
+            Err(full) => self.inject_spawned(full.0),
+        }
+        if self.common.dormitory.sleepers().sleepers_after() {
+            self.wake_for_spawned();
+        }
+    }
+
+    /// Notes that its next job is the first at this height.
+    #[cold]
+    fn spawns_first_at(self, height: Height) {
         let position = self.with_spawned(|spawned| spawned.next_position());
-        if self.with_marks(|marks| marks.note(height, position)) {
-            self.stack_front().limits.raise_floor(self.floor());
-        }
-        let pushed = self.with_spawned(|spawned| spawned.push(word_of(job, height)));
-        if let Err(full) = pushed {
-            // SAFETY: the word just came from `word_of`.
-            self.common.injected.push(unsafe { job_of(full.0) });
-        } else {
-            self.spawns.set(self.spawns.get() + 1);
-        }
-        let dormitory = &self.common.dormitory;
-        if dormitory.sleepers().sleepers_after() && dormitory.wake_for_any(self.index + 1) {
+        self.with_marks(|marks| marks.note(height, position));
+        self.stack_front().limits.raise_floor(self.floor());
+    }
+
+    #[cold]
+    fn inject_spawned(self, word: Task) {
+        // SAFETY: the word just came from `word_of`, for a push that failed.
+        self.common.injected.push(unsafe { job_of(word) });
+    }
+
+    #[cold]
+    fn wake_for_spawned(self) {
+        if self.common.dormitory.wake_for_any(self.index + 1) {
             self.has_woken();
         }
     }
@@ -189,7 +207,15 @@ impl Own<'_, Home> {
     }
 
     /// Lowers what the worker has spawned above this height to it: the forks above have ended, or soon will.
+    #[inline]
     pub(crate) fn lower(self, height: Height) {
+        if self.newest_height() > height {
+            self.lower_newer(height);
+        }
+    }
+
+    #[cold]
+    fn lower_newer(self, height: Height) {
         if let Some(first) = self.with_marks(|marks| marks.lower(height)) {
             self.stack_front().limits.set_floor(self.floor());
             self.with_spawned(|spawned| spawned.replace_from(first, |word| lowered(word, height)));
@@ -218,9 +244,16 @@ impl<P: Known> Here<'_, P> {
     }
 
     /// Whether its newest fork that has not been run, if it has one, is newer than its newest job.
+    #[inline]
     pub(crate) fn forks_are_newer(&self) -> bool {
         let home = self.spawner();
         let height = self.height_of_head(home);
+        height > Height::GROUND && self.are_newer_below(home, height)
+    }
+
+    /// As [`Here::forks_are_newer`], with forks below this height.
+    #[inline(never)]
+    fn are_newer_below(&self, home: Own<'_, Home>, height: Height) -> bool {
         let newest = if self.is_on_stack() {
             let newest = home.aside().newest_below(height.forks_on_stack() as usize);
             Height::on_stack(newest.map_or(0, |newest| newest + 1))

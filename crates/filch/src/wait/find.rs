@@ -243,11 +243,17 @@ impl<'w, P: Pool> Spot<'w, P> {
     /// its forks the oldest stands for the newest where the pool cannot [take](crate::pool::Plumbing::take_own) that.
     #[inline]
     pub(super) fn find_within(&self) -> Option<Find> {
-        let forked = || P::take_own(&self.here).map(|job| Find::Won(self.claim_job(self.home().index, job)));
-        let newer_fork = || if self.here.forks_are_newer() { forked() } else { None };
+        let newer_fork = || if self.here.forks_are_newer() { self.take_fork() } else { None };
         let spawned = || self.home().pop_spawned().map(Find::Spawned);
         let mail = || self.home().next_mail().map(Find::Spawned);
-        self.find_in_turn().or_else(newer_fork).or_else(spawned).or_else(forked).or_else(mail)
+        self.find_in_turn().or_else(newer_fork).or_else(spawned).or_else(|| self.take_fork()).or_else(mail)
+    }
+
+    /// Finds one of the worker's own forks.
+    #[inline(never)]
+    fn take_fork(&self) -> Option<Find> {
+        let job = P::take_own(&self.here)?;
+        Some(Find::Won(self.claim_job(self.home().index, job)))
     }
 
     /// Takes one of the worker's own forks as a thief would, so that its join finds it stolen.
@@ -299,9 +305,15 @@ impl<'w, P: Pool> Spot<'w, P> {
 
     /// In its [turn](Home::next_turn), finds what this worker may have passed over each time: its mail, the lanes of injected
     /// jobs, and what other workers have. So nothing waits for ever, however many jobs there are.
+    #[inline]
     pub(super) fn find_in_turn(&self) -> Option<Find> {
+        let lane = self.home().next_turn(|| self.has_own())?;
+        self.find_passed_over(lane)
+    }
+
+    #[cold]
+    fn find_passed_over(&self, lane: Lane) -> Option<Find> {
         let home = self.home();
-        let lane = home.next_turn(|| self.has_own())?;
         let job = home.next_mail().or_else(|| home.common.next_injected(lane));
         job.map(Find::Spawned).or_else(|| self.find_far())
     }
@@ -352,6 +364,7 @@ impl<'w, P: Pool> Spot<'w, P> {
     }
 
     /// Whether the worker has spawned jobs or forks that nobody has taken. A snapshot.
+    #[inline(never)]
     pub(super) fn has_own(&self) -> bool {
         self.home().has_own_spawned() || P::has_own(&self.here)
     }

@@ -190,7 +190,7 @@ fn bridges_do_not_lock_up() {
         let mut i = 0_u32;
         move || {
             i += 1;
-            std::thread::yield_now();
+            (0..100).for_each(|_| std::hint::spin_loop());
             (i < 100_000).then_some(i)
         }
     });
