@@ -3,8 +3,8 @@
 //! `cargo bench -p filch-examples --bench cold -- [--rounds 100] [--fib 2]`
 //!
 //! A row is a way to begin. *First*: microseconds from before the pool to the result of fib, all calls of which fork.
-//! *Stop*: from the request to end the pool until its threads have ended, for pools that can be told to. *Memory*: what the process had at
-//! its end that no file backs. The rows take turns, and a number is a median.
+//! *Stop*: from the request to end the pool until its threads have ended, for pools that can be told to. *Memory*: what
+//! the process had at its end that no file backs. The rows take turns, and a number is a median.
 
 use std::hint::black_box;
 use std::process::{self, Command};

@@ -1,8 +1,9 @@
-//! The catalogue of filch: [programs] with their parameters and sizes, and [queues](QUEUES), [pools](POOLS) and [peers](PEERS) with their
-//! guarantees and settings. It holds descriptions only: a driver needs nothing else, and runners run the programs.
+//! The catalogue of filch: [programs] with their parameters and sizes, and [queues](QUEUES), [pools](POOLS) and
+//! [peers](PEERS) with their guarantees and settings. It holds descriptions only: a driver needs nothing else, and
+//! runners run the programs.
 //!
-//! Invariants: nothing here depends on the code of a scheduler or a program, and the descriptions of queues and pools match their types,
-//! which a test of `filch-schedulers` checks.
+//! Invariants: nothing here depends on the code of a scheduler or a program, and the descriptions of queues and pools
+//! match their types, which a test of `filch-schedulers` checks.
 //!
 //! ```
 //! use filch_catalogue::{POOLS, PoolTuning};

@@ -1,5 +1,6 @@
-//! Queues, pools and waiting strategies. The rows come from the types in `filch-schedulers`; a test of that crate compares them with
-//! `queues.jsonl`, `pools.jsonl` and `waits.jsonl`, and writes these (`FILCH_BLESS=1 cargo test -p filch-schedulers --test described`).
+//! Queues, pools and waiting strategies. The rows come from the types in `filch-schedulers`; a test of that crate
+//! compares them with `queues.jsonl`, `pools.jsonl` and `waits.jsonl`, and writes these (`FILCH_BLESS=1 cargo test -p
+//! filch-schedulers --test described`).
 
 use std::str::FromStr;
 use std::sync::LazyLock;
@@ -280,7 +281,8 @@ pub fn why_not_for(queue: &QueueSpec, is_idempotent: bool) -> Option<&'static st
 pub enum Style {
     /// Each task receives a worker handle.
     Handles,
-    /// Handles whose types distinguish levels of the recursion, so that the compiler inlines it: see `filch_workloads::InLevels`.
+    /// Handles whose types distinguish levels of the recursion, so that the compiler inlines it: see
+    /// `filch_workloads::InLevels`.
     Levels,
     /// Plain closures; the worker is found in thread-local storage.
     Closures,

@@ -198,9 +198,9 @@ pub const ASSUMED_BOUND: usize = 128;
 /// The largest number in the parameters of [`distance`].
 pub const MOST_DISTANT: usize = 1 << 20;
 
-/// The distance of thieves from an owner without a fence, in tasks; `None` is infinite. It is at least ⌈S / (x + 1)⌉, where S is the number
-/// of stores that may be pending (`bound`), and x is the number of the program's other stores between two pops (`stores`): section 4 of
-/// Morrison and Afek (2014).
+/// The distance of thieves from an owner without a fence, in tasks; `None` is infinite. It is at least ⌈S / (x + 1)⌉,
+/// where S is the number of stores that may be pending (`bound`), and x is the number of the program's other stores
+/// between two pops (`stores`): section 4 of Morrison and Afek (2014).
 ///
 /// # Errors
 /// A sentence without its subject, if a value is wrong, or `delta` too near for the others.

@@ -42,7 +42,8 @@ pub(crate) fn line_in(file: &str, function: &str, text: &str) -> u32 {
     line
 }
 
-/// Names a variable after the field or binding that its creation initialises, else after the type whose constructor makes it.
+/// Names a variable after the field or binding that its creation initialises, else after the type whose constructor
+/// makes it.
 ///
 /// Not after the line: stored histories have these names, and must outlive a change elsewhere in the file.
 pub(crate) fn name_of(file: &str, line: u32, column: u32) -> String {

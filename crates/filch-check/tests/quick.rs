@@ -1,6 +1,6 @@
-//! The quick checks: every queue and every protocol, as the test command runs them. A few dozen explore not all executions,
-//! unless `FILCH_LONG` is set. `FILCH_SUBJECTS=abp,wsq` runs only those subjects, and `FILCH_LEFT_OUT=searching` skips
-//! scenarios whose name contains that text. Both help to get one answer fast.
+//! The quick checks: every queue and every protocol, as the test command runs them. A few dozen explore not all
+//! executions, unless `FILCH_LONG` is set. `FILCH_SUBJECTS=abp,wsq` runs only those subjects, and
+//! `FILCH_LEFT_OUT=searching` skips scenarios whose name contains that text. Both help to get one answer fast.
 
 use std::sync::Mutex;
 

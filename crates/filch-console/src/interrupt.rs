@@ -45,8 +45,8 @@ pub fn interrupted() -> bool {
     state().interrupted
 }
 
-/// Whether an interrupt ended the process with this status: the terminal sends the signal to us and to our processes, and may reach them
-/// first.
+/// Whether an interrupt ended the process with this status: the terminal sends the signal to us and to our processes,
+/// and may reach them first.
 pub fn is_why_it_ended(status: ExitStatus) -> bool {
     #[cfg(unix)]
     return std::os::unix::process::ExitStatusExt::signal(&status) == Some(libc::SIGINT);

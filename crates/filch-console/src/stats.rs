@@ -138,7 +138,8 @@ pub const RESAMPLES: usize = 5000;
 /// Any seed will do; a fixed one gives the same report for the same lines.
 const SEED: u64 = 1979;
 
-/// The percentile bootstrap of Efron 1979: the middle 95 % of the medians of samples as large as this one, drawn from it with replacement.
+/// The percentile bootstrap of Efron 1979: the middle 95 % of the medians of samples as large as this one, drawn from
+/// it with replacement.
 fn bootstrap(mut values: Vec<f64>) -> Option<(f64, f64)> {
     values.retain(|value| value.is_finite());
     if values.len() < 2 {

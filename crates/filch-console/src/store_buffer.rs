@@ -1,7 +1,8 @@
-//! What is known about the store buffer of this machine's processor: by its makers, and by a measurement on this machine.
+//! What is known about the store buffer of this machine's processor: by its makers, and by a measurement on this
+//! machine.
 //!
-//! `filch probe store-buffer` writes the measurement to a file of the user's cache, one for each model of processor. `bound=measured` of a
-//! fence-free queue reads it.
+//! `filch probe store-buffer` writes the measurement to a file of the user's cache, one for each model of processor.
+//! `bound=measured` of a fence-free queue reads it.
 
 use std::env;
 use std::fmt;
@@ -97,14 +98,15 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Returns the stores that may be pending, for `bound=` of a fence-free queue: the documented or the measured entries, whichever are
-    /// more, then half as many, and the store that is leaving the buffer.
+    /// Returns the stores that may be pending, for `bound=` of a fence-free queue: the documented or the measured
+    /// entries, whichever are more, then half as many, and the store that is leaving the buffer.
     ///
-    /// The half is for stores that have left the buffer and are not yet in memory, which the measurement does not show: on a Zen 4, with 64
-    /// entries, `filch probe litmus` sees 73 pending; on a Golden Cove, with 112, it sees the paper's one more, 113.
+    /// The half is for stores that have left the buffer and are not yet in memory, which the measurement does not show:
+    /// on a Zen 4, with 64 entries, `filch probe litmus` sees 73 pending; on a Golden Cove, with 112, it sees the
+    /// paper's one more, 113.
     ///
-    /// A processor divides its buffer between two threads that share a core, and a virtual machine may hide the other. So an undocumented
-    /// buffer may have twice the measured entries.
+    /// A processor divides its buffer between two threads that share a core, and a virtual machine may hide the other.
+    /// So an undocumented buffer may have twice the measured entries.
     pub fn bound(&self) -> usize {
         let entries = match self.model.documented() {
             Some((documented, _)) => documented.max(self.entries),

@@ -4,7 +4,8 @@ use comfy_table::{Attribute, Cell, ColumnConstraint, ContentArrangement, Table, 
 
 use crate::terminal::{self, HEADING, paint};
 
-/// Formats a list as a plain table. If the terminal behind standard output is too narrow, cells wrap, or rows of many texts become blocks.
+/// Formats a list as a plain table. If the terminal behind standard output is too narrow, cells wrap, or rows of many
+/// texts become blocks.
 ///
 /// ```
 /// let rows = [vec!["fib".to_owned(), "28".to_owned()]];

@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
-/// Returns the commit, with `+changes` if the files differ from it; `None` if these sources have no history of their own.
+/// Returns the commit, with `+changes` if the files differ from it; `None` if these sources have no history of their
+/// own.
 pub(crate) fn of(sources: &Path) -> Option<String> {
     let git = |arguments: &[&str]| {
         let output = Command::new("git").args(arguments).current_dir(sources).output().ok()?;

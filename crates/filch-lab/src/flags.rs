@@ -1,4 +1,5 @@
-//! The flags, each with its name, help and values. Parsing yields plain values; the verbs make schedulers and workloads of them.
+//! The flags, each with its name, help and values. Parsing yields plain values; the verbs make schedulers and workloads
+//! of them.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -57,7 +58,8 @@ pub(crate) enum Verb {
     /// Measures the cost of an idle pool, of waking it and of calls into it, and how work spreads
     #[command(disable_help_flag = true)]
     Probe(Passed),
-    /// Simulates work stealing on machines of any size: private deques, beside the bound on their time, or leapfrogging on task stacks
+    /// Simulates work stealing on machines of any size: private deques, beside the bound on their time, or leapfrogging
+    /// on task stacks
     #[command(disable_help_flag = true)]
     Simulate(Passed),
 }
@@ -118,7 +120,8 @@ pub(crate) struct Reproduce {
     /// Seconds to fill with rounds of each experiment; some rounds always run [default: the experiment's]
     #[arg(long, value_name = "SECONDS", value_parser = count(1, 86_400), allow_negative_numbers = true)]
     pub(crate) budget: Option<u32>,
-    /// Seconds more for further rounds of those runs that undecided claims compare [default: as many again; with quick sizes or --repeat 0]
+    /// Seconds more for further rounds of those runs that undecided claims compare [default: as many again; with quick
+    /// sizes or --repeat 0]
     #[arg(long, value_name = "SECONDS", value_parser = count(0, 86_400), allow_negative_numbers = true)]
     pub(crate) decide: Option<u32>,
     /// Seconds after which a run counts as hung
@@ -166,7 +169,8 @@ Examples:
   filch build                all runners that need only cargo, the checkers, the probes and the simulator
   filch build split rayon    two runners")]
 pub(crate) struct Build {
-    /// Pools, queues, peers, `serial`, `check`, `probe`, `simulate` [default: all but the peers that need system packages]
+    /// Pools, queues, peers, `serial`, `check`, `probe`, `simulate` [default: all but the peers that need system
+    /// packages]
     #[arg(value_name = "NAME")]
     pub(crate) names: Vec<String>,
 }
@@ -197,7 +201,8 @@ pub(crate) struct Compare {
     /// Every program, on every input, in the sizes of --quick
     #[arg(long, conflicts_with = "workloads")]
     pub(crate) all: bool,
-    /// Pools of filch [default: split, chase-lev, on fib also filch-levels and filch-closures; on worklist, job and queue programs several queues]
+    /// Pools of filch [default: split, chase-lev, on fib also filch-levels and filch-closures; on worklist, job and
+    /// queue programs several queues]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) pools: Option<Vec<String>>,
     /// Other schedulers; an empty list means none [default: rayon, chili, lace-ws]
@@ -247,8 +252,8 @@ pub(crate) struct Session {
     /// Exact number of rounds, however long they take
     #[arg(long, value_name = "R", value_parser = count(1, 1000), allow_negative_numbers = true)]
     pub(crate) repeat: Option<u32>,
-    /// Seconds to fill with rounds; some rounds always run [default: the experiment's; for `compare` 60 and three rounds; for quick sizes
-    /// 15; with --all 180 and one]
+    /// Seconds to fill with rounds; some rounds always run [default: the experiment's; for `compare` 60 and three
+    /// rounds; for quick sizes 15; with --all 180 and one]
     #[arg(long, value_name = "SECONDS", value_parser = count(1, 86_400), allow_negative_numbers = true)]
     pub(crate) budget: Option<u32>,
     /// Seconds more for further rounds of those runs that undecided claims compare
@@ -260,8 +265,8 @@ pub(crate) struct Session {
     /// Seed of the order of runs
     #[arg(long, value_name = "SEED", default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Columns of tables and report, in this order: see `filch list columns` [default: the experiment's, or as many as fit; in the report
-    /// all]
+    /// Columns of tables and report, in this order: see `filch list columns` [default: the experiment's, or as many as
+    /// fit; in the report all]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) columns: Option<Vec<String>>,
     /// File for the HTML report
@@ -304,8 +309,9 @@ pub(crate) struct Choice {
     /// Size of the program, apart from --set [default: small]
     #[arg(long, value_enum)]
     pub(crate) size: Option<Size>,
-    /// `serial`, or a pool, optionally with parameters, such as `bwos-l:block=64:capacity=4096` or `pdq-r-async:interrupts=signal`: see `filch
-    /// list pools` and `filch list parameters` [default: split; for worklist and queue programs chase-lev; for job programs wsq]
+    /// `serial`, or a pool, optionally with parameters, such as `bwos-l:block=64:capacity=4096` or
+    /// `pdq-r-async:interrupts=signal`: see `filch list pools` and `filch list parameters` [default: split; for
+    /// worklist and queue programs chase-lev; for job programs wsq]
     #[arg(long, value_name = "NAME")]
     pub(crate) pool: Option<String>,
     /// How workers wait for a stolen task: see `filch list waits`
@@ -458,7 +464,8 @@ Examples:
   filch report runs.jsonl --json summary.jsonl       a line per row of the tables, with intervals
   filch report runs.jsonl --columns median,speedup --json - -o report.html")]
 pub(crate) struct Report {
-    /// JSON lines, as written by --json and `reproduce`, also compressed (.jsonl.gz); those of a probe's experiment keep its name
+    /// JSON lines, as written by --json and `reproduce`, also compressed (.jsonl.gz); those of a probe's experiment
+    /// keep its name
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
     /// File for the report [default: filch-report.html, or none with --json]

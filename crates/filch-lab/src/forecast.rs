@@ -1,6 +1,7 @@
 //! How long an experiment takes, and how much memory, before it runs.
 //!
-//! The time is that of each sequential program in its quick size, measured once, times the ratio of tasks (or of bytes) of the two sizes.
+//! The time is that of each sequential program in its quick size, measured once, times the ratio of tasks (or of bytes)
+//! of the two sizes.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

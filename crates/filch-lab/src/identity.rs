@@ -1,7 +1,7 @@
 //! The identities of programs and schedulers, as stored in records and as shown to people.
 //!
-//! Invariants: the names of the fields are those of the JSON lines, old ones included, and only the `Display` implementations here make the
-//! names in tables, pages and messages.
+//! Invariants: the names of the fields are those of the JSON lines, old ones included, and only the `Display`
+//! implementations here make the names in tables, pages and messages.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -43,7 +43,8 @@ impl ProgramId {
     }
 }
 
-/// As short as is unambiguous: `uts tree=T3` shows a program's first parameter, and those that do not follow from the others.
+/// As short as is unambiguous: `uts tree=T3` shows a program's first parameter, and those that do not follow from the
+/// others.
 impl fmt::Display for ProgramId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut params = self.params.iter().map(|(name, value)| (name.clone(), plain(value)));

@@ -1,6 +1,7 @@
 //! The outcome of a reproduction: what was asked, what the verdicts are, and where that was.
 //!
-//! Invariant: an outcome is written only when its experiment is complete, so an experiment with an outcome need not run again.
+//! Invariant: an outcome is written only when its experiment is complete, so an experiment with an outcome need not run
+//! again.
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,5 @@
-//! The order of runs in a session: rounds over all cells, each in shuffled order, as many as time allows; then, while there is patience,
-//! rounds over the cells that what is undecided concerns.
+//! The order of runs in a session: rounds over all cells, each in shuffled order, as many as time allows; then, while
+//! there is patience, rounds over the cells that what is undecided concerns.
 //!
 //! [`Runner`] hides the cells, their runs and the clock, so that this is tested without a clock.
 

@@ -1,7 +1,7 @@
 //! The location of the runners, and cargo, which builds missing and stale ones.
 //!
-//! Invariant: if the driver is in cargo's output folder, cargo decides whether a program is stale, so nothing old is measured; elsewhere
-//! the programs are beside the driver.
+//! Invariant: if the driver is in cargo's output folder, cargo decides whether a program is stale, so nothing old is
+//! measured; elsewhere the programs are beside the driver.
 
 use std::collections::BTreeSet;
 use std::io::IsTerminal;

@@ -117,8 +117,9 @@ fn unknown(what: &str, name: &str, known: &[&str]) -> Error {
 
 /// Replaces `bound=measured` in settings by the number, which runners and records then hold.
 ///
-/// It is no default: a measurement cannot exclude that the processor held back half of its buffer for a thread that a virtual machine hides,
-/// or that this machine moves to another processor; and if the number is too small, tasks run twice.
+/// It is no default: a measurement cannot exclude that the processor held back half of its buffer for a thread that a
+/// virtual machine hides, or that this machine moves to another processor; and if the number is too small, tasks run
+/// twice.
 fn with_measured(settings: &str, bound: impl Fn() -> std::result::Result<usize, String>) -> Result<String> {
     let is_measured = |text: &str| {
         assignment(text).is_ok_and(|(name, value)| (name.as_str(), value.as_str()) == ("bound", "measured"))

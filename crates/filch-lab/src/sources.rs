@@ -1,7 +1,7 @@
 //! The commit of the measured sources.
 //!
-//! Invariant: if the driver builds its runners, it builds them from the current sources. So it reads the commit at that time, instead of
-//! using the commit of its own build.
+//! Invariant: if the driver builds its runners, it builds them from the current sources. So it reads the commit at that
+//! time, instead of using the commit of its own build.
 
 use std::sync::OnceLock;
 
@@ -10,7 +10,8 @@ use crate::runners;
 #[path = "commit.rs"]
 mod commit;
 
-/// Returns the commit for the record of every run, with `+changes` if the sources differ from it, or the reason why there is none.
+/// Returns the commit for the record of every run, with `+changes` if the sources differ from it, or the reason why
+/// there is none.
 pub(crate) fn commit() -> String {
     static COMMIT: OnceLock<String> = OnceLock::new();
     let found = || runners::sources().and_then(|sources| commit::of(&sources));

@@ -1,8 +1,13 @@
-//! The workspace's crates use one another only as the table of the architecture permits.
+//! What holds of all sources: the workspace's crates use one another only as the table of the architecture permits, and
+//! comments are as narrow as code.
 //!
 //! A crate may use only crates above it. Development dependencies are exempt: tests may use any crate.
 
 mod common;
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
 
 use serde_json::Value;
 
@@ -172,4 +177,28 @@ fn forbidden_arrows_and_unknown_crates_are_reported() {
         "forbidden arrow filch-memory → filch-queue: filch-memory may use no crate of the workspace"
     );
     assert_eq!(complaints[2], "forbidden arrow filch-queue → filch: filch-queue may use filch-memory");
+}
+
+/// rustfmt leaves comments as they are. Tables and examples may be wider.
+#[test]
+fn comments_are_at_most_120_columns_wide() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let listed = Command::new("git").args(["ls-files", "*.rs"]).current_dir(&root).output();
+    let Some(listed) = listed.ok().filter(|listed| listed.status.success()) else {
+        return println!("not tested: git does not list the files");
+    };
+    let mut wide = Vec::new();
+    for file in String::from_utf8_lossy(&listed.stdout).lines() {
+        let Ok(text) = fs::read_to_string(root.join(file)) else { continue };
+        let mut is_example = false;
+        for (number, line) in text.lines().enumerate() {
+            let Some(comment) = line.trim_start().strip_prefix("//") else { continue };
+            let comment = comment.trim_start_matches(['/', '!']).trim_start();
+            is_example ^= comment.starts_with("```");
+            if line.chars().count() > 120 && !is_example && !comment.starts_with('|') {
+                wide.push(format!("{file}:{}", number + 1));
+            }
+        }
+    }
+    assert!(wide.is_empty(), "wider than 120 columns:\n{}", wide.join("\n"));
 }

@@ -68,11 +68,12 @@ pub unsafe trait Memory: Sized + Send + Sync + 'static {
         nulls.into()
     }
 
-    /// Replaces the upper half of a word, which is `former`, and leaves the lower half as it is. Precondition: only one thread at a
-    /// time replaces it, and each sees what the one before has done.
+    /// Replaces the upper half of a word, which is `former`, and leaves the lower half as it is. Precondition: only one
+    /// thread at a time replaces it, and each sees what the one before has done.
     ///
-    /// An update of the whole word with this ordering, with one difference: until its thread has executed a sequentially consistent
-    /// [fence](Memory::fence), it may read a lower half from before the update, by [`Memory::load_low`].
+    /// An update of the whole word with this ordering, with one difference: until its thread has executed a
+    /// sequentially consistent [fence](Memory::fence), it may read a lower half from before the update, by
+    /// [`Memory::load_low`].
     ///
     /// Cost: with [`Native`], a plain store on x86-64, where other targets update.
     #[track_caller]
@@ -128,15 +129,15 @@ pub unsafe trait Asymmetric: Memory {
     /// Prepares the barriers. Call it before the first of them; further calls are harmless. `false`: this system has
     /// none, and both sides have to use [`Memory::fence`] instead.
     ///
-    /// Cost: microseconds. If the process has several threads, the first heavy barrier takes some ten milliseconds more, unless
-    /// they [have been awaited](Asymmetric::barriers_are_quick).
+    /// Cost: microseconds. If the process has several threads, the first heavy barrier takes some ten milliseconds
+    /// more, unless they [have been awaited](Asymmetric::barriers_are_quick).
     #[must_use = "without barriers, both sides have to fence"]
     fn prepare_barriers() -> bool {
         true
     }
 
-    /// Whether the next heavy barrier takes microseconds. If not, begins to see to that, on a thread of its own: so whoever can do
-    /// without a barrier for some ten milliseconds should.
+    /// Whether the next heavy barrier takes microseconds. If not, begins to see to that, on a thread of its own: so
+    /// whoever can do without a barrier for some ten milliseconds should.
     ///
     /// ```
     /// use filch_memory::{Asymmetric, Native};

@@ -59,11 +59,12 @@ unsafe impl Memory for Native {
         unsafe { Box::from_raw(slice_from_raw_parts_mut(memory, count)) }
     }
 
-    /// Rust has no atomic accesses of different sizes to one place, so this is assembly, and what it means to Rust is an atomic update of
-    /// the whole word with release ordering. Others cannot tell it from one: their accesses are of the whole word, the processor stores the
-    /// half in one step, and writes it and everything before it in the program's order, which the assembler's block keeps the compiler to
-    /// as well. They see it later than an update, perhaps after their own updates of the lower half, which it leaves alone. Only the storing
-    /// thread could tell, by a lower half from before: `load_low` may read one, for its block may mean any older value; a load of the whole
+    /// Rust has no atomic accesses of different sizes to one place, so this is assembly, and what it means to Rust is
+    /// an atomic update of the whole word with release ordering. Others cannot tell it from one: their accesses are of
+    /// the whole word, the processor stores the half in one step, and writes it and everything before it in the
+    /// program's order, which the assembler's block keeps the compiler to as well. They see it later than an update,
+    /// perhaps after their own updates of the lower half, which it leaves alone. Only the storing thread could tell, by
+    /// a lower half from before: `load_low` may read one, for its block may mean any older value; a load of the whole
     /// word waits for the store, since no processor puts a load together from the store buffer and the cache.
     #[cfg(all(target_arch = "x86_64", not(miri), not(filch_without_assembly)))]
     #[inline(always)]
@@ -234,14 +235,14 @@ mod membarrier {
     use std::sync::atomic::{AtomicU32, Ordering};
     use std::sync::{Mutex, PoisonError};
 
-    /// Whether the process is registered, as far as is known here; or the number of the process that has begun to register itself. The child of
-    /// a `fork` has not, since the thread that does it is the parent's.
+    /// Whether the process is registered, as far as is known here; or the number of the process that has begun to
+    /// register itself. The child of a `fork` has not, since the thread that does it is the parent's.
     static REGISTRATION: AtomicU32 = AtomicU32::new(UNKNOWN);
     const UNKNOWN: u32 = 0;
     const DONE: u32 = u32::MAX;
 
-    /// The process that has begun, and the thread that does it, unless it has ended or been awaited. Only that thread waits for the lock: the
-    /// child of a `fork` may find it locked for ever.
+    /// The process that has begun, and the thread that does it, unless it has ended or been awaited. Only that thread
+    /// waits for the lock: the child of a `fork` may find it locked for ever.
     static THREAD: Mutex<Option<Kept>> = Mutex::new(None);
 
     struct Kept {
@@ -267,8 +268,9 @@ mod membarrier {
         command(order) == 0
     }
 
-    /// A process with several threads waits for its registration (a grace period of the kernel's: ten milliseconds on two processors,
-    /// thirty on sixteen), and a process with one does not. So the latter registers here, and the former when it first needs it.
+    /// A process with several threads waits for its registration (a grace period of the kernel's: ten milliseconds on
+    /// two processors, thirty on sixteen), and a process with one does not. So the latter registers here, and the
+    /// former when it first needs it.
     pub(super) fn prepare() -> bool {
         const BOTH: core::ffi::c_long = (PRIVATE_EXPEDITED | REGISTER_PRIVATE_EXPEDITED) as core::ffi::c_long;
         let known = command(QUERY);
@@ -305,13 +307,14 @@ mod membarrier {
         registers()
     }
 
-    /// Starts the thread. The standard library's threads may begin with a lock that nobody releases in the child of a `fork`.
+    /// Starts the thread. The standard library's threads may begin with a lock that nobody releases in the child of a
+    /// `fork`.
     fn start() -> Option<libc::pthread_t> {
         const STACK: usize = 64 << 10;
         let (mut attributes, mut thread) = (MaybeUninit::uninit(), MaybeUninit::uninit());
         let attributes = attributes.as_mut_ptr();
-        // SAFETY: the attributes are initialized first, and destroyed once; `run_apart` uses no argument; the thread's name is written if
-        // it has started.
+        // SAFETY: the attributes are initialized first, and destroyed once; `run_apart` uses no argument; the thread's
+        // name is written if it has started.
         unsafe {
             if libc::pthread_attr_init(attributes) != 0 {
                 return None;

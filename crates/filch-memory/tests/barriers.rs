@@ -1,5 +1,5 @@
-//! One-sided barriers order stores and loads as two fences would, from the first one on. This is the only test of its process, whose
-//! threads find the barriers unregistered.
+//! One-sided barriers order stores and loads as two fences would, from the first one on. This is the only test of its
+//! process, whose threads find the barriers unregistered.
 
 use std::hint::spin_loop;
 use std::thread;

@@ -1,5 +1,5 @@
-//! A process with several threads gets its barriers ready while nobody waits for them. This is the only test of its process, whose threads
-//! find the barriers unregistered.
+//! A process with several threads gets its barriers ready while nobody waits for them. This is the only test of its
+//! process, whose threads find the barriers unregistered.
 
 use std::thread;
 use std::time::{Duration, Instant};

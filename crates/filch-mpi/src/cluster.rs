@@ -70,13 +70,15 @@ impl<T> Crew<'_, T> {
         self.shared.ranks
     }
 
-    /// The largest number that any task of any rank has [raised](Self::raise) the bound to, as far as this rank knows; 0 at first.
+    /// The largest number that any task of any rank has [raised](Self::raise) the bound to, as far as this rank knows;
+    /// 0 at first.
     #[inline]
     pub fn bound(&self) -> u64 {
         self.shared.bound()
     }
 
-    /// Raises the bound of all ranks, which hear of it soon: for instance the value of the best solution that a search has found.
+    /// Raises the bound of all ranks, which hear of it soon: for instance the value of the best solution that a search
+    /// has found.
     ///
     /// ```
     /// use filch_mpi::{Cluster, Threads};
@@ -203,8 +205,8 @@ pub(crate) struct Progress {
 }
 
 impl<X: Transport> Cluster<X> {
-    /// Creates a worklist with so many workers on this rank. If there are other ranks, one more thread exchanges messages when the
-    /// workers do not.
+    /// Creates a worklist with so many workers on this rank. If there are other ranks, one more thread exchanges
+    /// messages when the workers do not.
     ///
     /// # Panics
     /// If `workers` is 0.
@@ -225,8 +227,8 @@ impl<X: Transport, Q: Queue> Cluster<X, Q> {
         Cluster { world, list: list.queue(params), bag, pace, progress, gone, runs }
     }
 
-    /// Whether a rank without work keeps looking for messages, instead of resting up to 0.2 ms between looks. That takes a processor, and
-    /// saves time if messages are faster than that. Default: no.
+    /// Whether a rank without work keeps looking for messages, instead of resting up to 0.2 ms between looks. That
+    /// takes a processor, and saves time if messages are faster than that. Default: no.
     #[must_use]
     pub fn stay_awake(mut self, is_awake: bool) -> Self {
         let pace = Pace::of(&self.world);
@@ -234,8 +236,8 @@ impl<X: Transport, Q: Queue> Cluster<X, Q> {
         self
     }
 
-    /// Calls `show` on rank 0 once per period with the number of tasks that each rank has run, as far as rank 0 knows. All ranks have
-    /// to set the same period.
+    /// Calls `show` on rank 0 once per period with the number of tasks that each rank has run, as far as rank 0 knows.
+    /// All ranks have to set the same period.
     ///
     /// ```
     /// use std::time::Duration;
@@ -257,7 +259,8 @@ impl<X: Transport, Q: Queue> Cluster<X, Q> {
         &self.world
     }
 
-    /// The ranks, for messages of the program's own between runs: with tags from [`FIRST_FREE_TAG`](Self::FIRST_FREE_TAG) on.
+    /// The ranks, for messages of the program's own between runs: with tags from
+    /// [`FIRST_FREE_TAG`](Self::FIRST_FREE_TAG) on.
     pub fn world_mut(&mut self) -> &mut X {
         &mut self.world
     }
@@ -299,7 +302,8 @@ impl<X: Transport, Q: Queue> Cluster<X, Q> {
         2 * self.runs % Self::FIRST_FREE_TAG
     }
 
-    /// Runs tasks until none is left on any rank. `state` makes the state of each thread; `merge` joins states in any order.
+    /// Runs tasks until none is left on any rank. `state` makes the state of each thread; `merge` joins states in any
+    /// order.
     ///
     /// # Errors
     /// If a task has panicked on another rank. The cluster cannot run again.
@@ -323,9 +327,10 @@ impl<X: Transport, Q: Queue> Cluster<X, Q> {
         Ok(Outcome { state: self.merge(self.last_tag() + 1, state, merge), traffic })
     }
 
-    /// As [`run`](Self::run), and goes on if ranks other than 0 die, and if their tasks panic: with the others, who do again what the dead have got
-    /// from them. So tasks may run several times, and their results are merged as often: the task and `merge` must not mind. Rank 0 has all
-    /// seeds. Each rank keeps a copy of what it gives away, until the end.
+    /// As [`run`](Self::run), and goes on if ranks other than 0 die, and if their tasks panic: with the others, who do
+    /// again what the dead have got from them. So tasks may run several times, and their results are merged as often:
+    /// the task and `merge` must not mind. Rank 0 has all seeds. Each rank keeps a copy of what it gives away, until
+    /// the end.
     ///
     /// The world has to [hear](Transport::lost) of deaths: see `Mpi::survive`.
     ///
@@ -358,7 +363,8 @@ impl<X: Transport, Q: Queue> Cluster<X, Q> {
     /// If rank 0 has died. The cluster cannot run again.
     ///
     /// # Panics
-    /// As [`run`](Self::run); if another rank than 0 has seeds; and if a task is [pushed to](Crew::push_to) another rank.
+    /// As [`run`](Self::run); if another rank than 0 has seeds; and if a task is [pushed to](Crew::push_to) another
+    /// rank.
     pub fn run_idempotent<T, S, W, M>(
         &mut self,
         seeds: impl IntoIterator<Item = T>,
@@ -377,7 +383,8 @@ impl<X: Transport, Q: Queue> Cluster<X, Q> {
         Ok(Outcome { state: is_first.then_some(state), traffic })
     }
 
-    /// Runs until the end, and again after deaths. Returns the state of this rank; on rank 0 that of all if the run survives deaths.
+    /// Runs until the end, and again after deaths. Returns the state of this rank; on rank 0 that of all if the run
+    /// survives deaths.
     fn run_rounds<T, S, W>(
         &mut self,
         seeds: impl IntoIterator<Item = T>,

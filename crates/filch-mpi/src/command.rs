@@ -65,7 +65,8 @@ struct Options {
     /// A rank without work keeps looking for messages, and its processor busy.
     #[arg(long)]
     stay_awake: bool,
-    /// Goes on when ranks other than 0 die, for programs whose tasks may run twice. A rank counts as dead that was silent for so many seconds.
+    /// Goes on when ranks other than 0 die, for programs whose tasks may run twice. A rank counts as dead that was
+    /// silent for so many seconds.
     #[arg(long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "5", value_parser = clap::value_parser!(u16).range(1..))]
     keep_going: Option<u16>,
     /// Runs on a `Worklist` of one process instead, to compare. Without mpirun.

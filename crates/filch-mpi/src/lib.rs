@@ -1,7 +1,8 @@
 //! Worklists across processes: work stealing between the ranks of an MPI job.
 //!
-//! Within a rank, the workers of a [`Worklist`](filch::worklist::Worklist) share bags of tasks; between their tasks they exchange messages with
-//! other ranks, by the [protocol]. Borrowed closures cannot travel, so tasks are [values](Wire).
+//! Within a rank, the workers of a [`Worklist`](filch::worklist::Worklist) share bags of tasks; between their tasks
+//! they exchange messages with other ranks, by the [protocol]. Borrowed closures cannot travel, so tasks are
+//! [values](Wire).
 
 mod cluster;
 mod link;

@@ -1,8 +1,9 @@
 //! A rank's connection to the others during a run.
 //!
-//! While the rank has work, its workers look for messages between their tasks, and a thief elsewhere gets half of the bag in a worker's
-//! hand. When no other worker has a bag, one with an empty hand asks other ranks, and waits for an answer. The communicator, one more
-//! thread, looks seldom: it is there for tasks that take long, and keeps the list open.
+//! While the rank has work, its workers look for messages between their tasks, and a thief elsewhere gets half of the
+//! bag in a worker's hand. When no other worker has a bag, one with an empty hand asks other ranks, and waits for an
+//! answer. The communicator, one more thread, looks seldom: it is there for tasks that take long, and keeps the list
+//! open.
 //!
 //! Invariant: the rank counts as having work while a worker has a bag with tasks.
 
@@ -25,17 +26,19 @@ use crate::{Transport, Wire};
 
 type Shared64 = <Native as Memory>::AtomicU64;
 
-/// How often a rank asks random victims before it asks its lifelines; the first half on its own node, if it has neighbours there.
+/// How often a rank asks random victims before it asks its lifelines; the first half on its own node, if it has
+/// neighbours there.
 const TRIES: usize = 4;
 /// After how many vain looks for a task to give a request is refused.
 const LOOKS: usize = 4;
-/// How long a thread that waits for work rests between looks, at first and at most, and how long it waits without a rest; and the communicator's
-/// rests while there is work.
+/// How long a thread that waits for work rests between looks, at first and at most, and how long it waits without a
+/// rest; and the communicator's rests while there is work.
 const FIRST_REST: Duration = Duration::from_micros(5);
 const SOON: Duration = Duration::from_micros(150);
 const REST: Duration = Duration::from_micros(200);
 const LONG_REST: Duration = Duration::from_millis(1);
-/// How often a worker looks for messages: at most once in so many tasks and ticks of the clock, some tens of microseconds.
+/// How often a worker looks for messages: at most once in so many tasks and ticks of the clock, some tens of
+/// microseconds.
 const TASKS: u32 = 16;
 const TICKS: u64 = 60_000;
 /// So many tasks for another rank travel at once.
@@ -481,8 +484,8 @@ impl<'x, X: Transport> Link<'x, X> {
         }
     }
 
-    /// Exchanges states after a run that survives deaths. Returns those of all other living ranks, on rank 0; or `None` if the run has to go on,
-    /// because a rank has died with its state.
+    /// Exchanges states after a run that survives deaths. Returns those of all other living ranks, on rank 0; or `None`
+    /// if the run has to go on, because a rank has died with its state.
     pub(crate) fn collect<S: Wire>(&mut self, state: &S) -> Result<Option<Vec<S>>, Aborted> {
         let tag = self.tag + 1;
         let epoch = self.rank.epoch() as u64;
@@ -583,7 +586,8 @@ impl<'x, X: Transport> Link<'x, X> {
     }
 }
 
-/// Takes every second task, the oldest first: old tasks tend to be large, and a steal between ranks is dear, so both get their share of them.
+/// Takes every second task, the oldest first: old tasks tend to be large, and a steal between ranks is dear, so both
+/// get their share of them.
 fn every_second<T>(tasks: &mut Vec<T>) -> Option<Vec<T>> {
     let mut is_taken = false;
     let mut take = |_: &mut T| {

@@ -25,7 +25,8 @@ const BEAT: u32 = TAGS - 1;
 /// Signs of life in the time after which a rank is taken for dead.
 const BEATS: u32 = 8;
 
-/// MPI's world. One thread at a time uses it. If it is dropped by a panic, the whole job ends, unless it [survives](Self::survive) that.
+/// MPI's world. One thread at a time uses it. If it is dropped by a panic, the whole job ends, unless it
+/// [survives](Self::survive) that.
 #[derive(Debug)]
 pub struct Mpi {
     rank: c_int,
@@ -72,9 +73,9 @@ impl Mpi {
         world.expect("MPI starts once per process")
     }
 
-    /// Has all ranks send signs of life, as often as they look for messages, which is at least once in a millisecond during a run. Rank 0 takes a rank
-    /// for dead that it has not heard of for this long, and the others rank 0. A rank that is taken for dead, and lives, ends when it notices
-    /// that rank 0 no longer speaks to it.
+    /// Has all ranks send signs of life, as often as they look for messages, which is at least once in a millisecond
+    /// during a run. Rank 0 takes a rank for dead that it has not heard of for this long, and the others rank 0. A rank
+    /// that is taken for dead, and lives, ends when it notices that rank 0 no longer speaks to it.
     ///
     /// The MPI has to let ranks die: `mpirun --enable-recovery` of Open MPI 4.
     #[must_use]

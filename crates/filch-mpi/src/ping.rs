@@ -1,8 +1,8 @@
 //! The time of messages between two ranks, and what follows from it for many.
 //!
-//! The model is simple: a steal costs a request, a look of the victim and an answer; work reaches all ranks by doublings; each rank steals some
-//! times more per doubling; and the end takes three waves over the tree, each down and up. It knows nothing of the program but the time that its
-//! work takes.
+//! The model is simple: a steal costs a request, a look of the victim and an answer; work reaches all ranks by
+//! doublings; each rank steals some times more per doubling; and the end takes three waves over the tree, each down and
+//! up. It knows nothing of the program but the time that its work takes.
 
 use std::process::ExitCode;
 use std::time::Instant;

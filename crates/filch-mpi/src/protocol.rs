@@ -1,32 +1,34 @@
 //! What a rank says to others: requests for work, answers, lifelines, and the end.
 //!
-//! **Papers.** James Dinan and others, *Dynamic Load Balancing of Unbalanced Computations Using Message Passing*, IPDPS 2007
-//! (requests and answers as messages); Vijay Saraswat and others, *Lifeline-based Global Load Balancing*, PPoPP 2011 (what a
-//! rank does when its requests were refused); Friedemann Mattern, *Algorithms for Distributed Termination Detection*, Distributed
-//! Computing 2, 1987 (two waves that count messages).
+//! **Papers.** James Dinan and others, *Dynamic Load Balancing of Unbalanced Computations Using Message Passing*, IPDPS
+//! 2007 (requests and answers as messages); Vijay Saraswat and others, *Lifeline-based Global Load Balancing*, PPoPP
+//! 2011 (what a rank does when its requests were refused); Friedemann Mattern, *Algorithms for Distributed Termination
+//! Detection*, Distributed Computing 2, 1987 (two waves that count messages).
 //!
-//! **Idea.** A rank without work asks a victim. A victim with work gives a part of it; one without refuses. A rank that was refused a few times
-//! asks its *lifelines*, a few fixed ranks: one that refuses remembers it, and sends work as soon as it has some. After that
-//! the rank is silent.
+//! **Idea.** A rank without work asks a victim. A victim with work gives a part of it; one without refuses. A rank that
+//! was refused a few times asks its *lifelines*, a few fixed ranks: one that refuses remembers it, and sends work as
+//! soon as it has some. After that the rank is silent.
 //!
-//! **The end.** Rank 0, when it is without work, sends a wave down a binary tree. A rank reports, when it and all ranks below it are
-//! without work, how many counted messages it has sent and received. If as many were received by the first of two waves as were
-//! sent by the second, there was no work and no counted message between the waves.
+//! **The end.** Rank 0, when it is without work, sends a wave down a binary tree. A rank reports, when it and all ranks
+//! below it are without work, how many counted messages it has sent and received. If as many were received by the first
+//! of two waves as were sent by the second, there was no work and no counted message between the waves.
 //!
 //! **Why.** Let t be a time between two waves, which do not overlap. Counts never fall, so the first wave's sum of
-//! received messages is at most the sum at t, that is at most the sum of sent ones at t, and that is at most the second wave's. If
-//! the outer two are equal, all are: at t no counted message is on its way, and no rank has received one since it reported. It was without work
-//! then, and only a counted message gives it work; so no rank has work at t.
+//! received messages is at most the sum at t, that is at most the sum of sent ones at t, and that is at most the second
+//! wave's. If the outer two are equal, all are: at t no counted message is on its way, and no rank has received one
+//! since it reported. It was without work then, and only a counted message gives it work; so no rank has work at t.
 //!
-//! **Leaving.** After the end requests may still be on their way. A rank answers them until rank 0 says that nobody waits for an answer: a third
-//! wave. So when a rank is [done](Rank::is_done), no message to it is left.
+//! **Leaving.** After the end requests may still be on their way. A rank answers them until rank 0 says that nobody
+//! waits for an answer: a third wave. So when a rank is [done](Rank::is_done), no message to it is left.
 //!
-//! **Deaths.** Ranks that [survive](Rank::surviving) others do not form trees: each reports to rank 0, which must live. It [hears](Rank::lose)
-//! who is dead, and tells all others, who from then on ignore the dead: their messages, and what was counted to and from them. They do again what
-//! they gave to the dead. So each task runs at least once, and its result is with a living rank. A wave belongs to the set of dead that rank 0 knew when
-//! it began; answers from before a rank knew them are void. What is said above then holds among the living, who alone give work.
+//! **Deaths.** Ranks that [survive](Rank::surviving) others do not form trees: each reports to rank 0, which must live.
+//! It [hears](Rank::lose) who is dead, and tells all others, who from then on ignore the dead: their messages, and what
+//! was counted to and from them. They do again what they gave to the dead. So each task runs at least once, and its
+//! result is with a living rank. A wave belongs to the set of dead that rank 0 knew when it began; answers from before
+//! a rank knew them are void. What is said above then holds among the living, who alone give work.
 //!
-//! **Order.** Nothing here needs messages to arrive in the order in which they were sent, not even between the same two ranks.
+//! **Order.** Nothing here needs messages to arrive in the order in which they were sent, not even between the same two
+//! ranks.
 //!
 //! Pure: no transport, no threads, no clock. The tests explore all states of three ranks with every order of messages.
 
@@ -45,7 +47,8 @@ pub enum Message<B> {
     Nothing,
     /// The answer of a rank that has. Counted.
     Work(B),
-    /// Work that was not asked for just now: for a rank that the sender remembered, or for the rank that a task belongs to. Counted.
+    /// Work that was not asked for just now: for a rank that the sender remembered, or for the rank that a task belongs
+    /// to. Counted.
     Push(B),
     /// What the sender's tasks tell others. Counted, so that none is left at the end.
     Hint(Hint),
@@ -313,8 +316,8 @@ impl Rank {
         if across.is_power_of_two() { Some(across.trailing_zeros()) } else { (other == 0).then_some(LAST) }
     }
 
-    /// The next lifeline to ask: a neighbour in the hypercube that it does not hang on. Each rank but 0 has a neighbour with a smaller
-    /// number, so work reaches everybody; after a death, rank 0 is everybody's lifeline.
+    /// The next lifeline to ask: a neighbour in the hypercube that it does not hang on. Each rank but 0 has a neighbour
+    /// with a smaller number, so work reaches everybody; after a death, rank 0 is everybody's lifeline.
     pub fn lifeline(&self) -> Option<usize> {
         let dimensions = usize::BITS - (self.size - 1).leading_zeros();
         let near = (0..dimensions).map(|dimension| self.me ^ 1 << dimension);

@@ -1,4 +1,5 @@
-//! All ranks as one runner of the laboratory. `filch-run-mpi` has said hello, read the order, and started them; rank 0 goes on.
+//! All ranks as one runner of the laboratory. `filch-run-mpi` has said hello, read the order, and started them; rank 0
+//! goes on.
 //!
 //! Invariant: the other ranks do what rank 0 tells them, by one byte before each run.
 

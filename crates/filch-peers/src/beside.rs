@@ -7,8 +7,8 @@ use std::sync::mpsc::sync_channel;
 /// A closure for another thread, which has an `S`.
 pub(crate) type Job<S> = Box<dyn FnOnce(&mut S) + Send>;
 
-/// Gives `theirs` to `start`, calls `ours`, and waits until `theirs` has run. A panic in either resumes here, first that of `ours`; one in
-/// `start` ends the process.
+/// Gives `theirs` to `start`, calls `ours`, and waits until `theirs` has run. A panic in either resumes here, first
+/// that of `ours`; one in `start` ends the process.
 pub(crate) fn beside<S: 'static, A, B: Send>(
     start: impl FnOnce(Job<S>),
     ours: impl FnOnce() -> A,
@@ -23,9 +23,10 @@ pub(crate) fn beside<S: 'static, A, B: Send>(
         let result = catch_unwind(AssertUnwindSafe(|| theirs(with)));
         drop(sender.send(result));
     });
-    // SAFETY: only the lifetime changes. The job's borrows outlive its use: from here on, this function returns or unwinds only after
-    // the receiver has the result or sees the sender gone, and both happen after `theirs` was consumed or dropped. Both closures below
-    // run inside `catch_unwind`. A job that is leaked makes the receiver wait for ever.
+    // SAFETY: only the lifetime changes. The job's borrows outlive its use: from here on, this function returns or
+    // unwinds only after the receiver has the result or sees the sender gone, and both happen after `theirs` was
+    // consumed or dropped. Both closures below run inside `catch_unwind`. A job that is leaked makes the receiver wait
+    // for ever.
     let job = unsafe { std::mem::transmute::<Box<dyn FnOnce(&mut S) + Send + '_>, Job<S>>(job) };
     if catch_unwind(AssertUnwindSafe(|| start(job))).is_err() {
         // The job may wait in a queue that nobody empties.

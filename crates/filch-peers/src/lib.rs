@@ -1,8 +1,8 @@
 //! Other fork–join schedulers, running the same programs as filch.
 //!
-//! A peer implements [`filch_workloads::ForkJoin`] and runs the same source as filch. Every peer is a feature. Schedulers in
-//! C and C++ have no crate: `filch peers add` compiles the adapters in `cpp/`, which have the programs as their users would
-//! write them.
+//! A peer implements [`filch_workloads::ForkJoin`] and runs the same source as filch. Every peer is a feature.
+//! Schedulers in C and C++ have no crate: `filch peers add` compiles the adapters in `cpp/`, which have the programs as
+//! their users would write them.
 //!
 //! `workers` always means the number of computing threads. The root task runs on one of them, on a stack of the
 //! requested size if the peer lets us choose it.

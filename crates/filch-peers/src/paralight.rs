@@ -1,5 +1,5 @@
-//! paralight: loops over slices, of which each thread has a part, and steals of those of others. It has no forks, and a loop cannot be within
-//! another.
+//! paralight: loops over slices, of which each thread has a part, and steals of those of others. It has no forks, and a
+//! loop cannot be within another.
 
 use std::num::NonZero;
 use std::sync::{Mutex, PoisonError};

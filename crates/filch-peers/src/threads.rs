@@ -1,7 +1,8 @@
 //! The standard library's threads: what people use who do not know better.
 //!
-//! A fork starts a thread for its second branch, and gives it half of the threads that its own branch may use; with one, both branches
-//! are calls. So as many threads compute as there are workers, but none helps another that has more to do.
+//! A fork starts a thread for its second branch, and gives it half of the threads that its own branch may use; with
+//! one, both branches are calls. So as many threads compute as there are workers, but none helps another that has more
+//! to do.
 
 use std::num::NonZero;
 use std::panic::resume_unwind;

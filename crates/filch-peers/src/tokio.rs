@@ -1,7 +1,8 @@
 //! tokio's threads for blocking calls: what people use who have a runtime and do not know better.
 //!
-//! A fork gives its second branch to such a thread, with half of the threads that its own branch may use; with one, both branches are
-//! calls. So as many threads compute as there are workers, but none helps another that has more to do.
+//! A fork gives its second branch to such a thread, with half of the threads that its own branch may use; with one,
+//! both branches are calls. So as many threads compute as there are workers, but none helps another that has more to
+//! do.
 
 use std::num::NonZero;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! `filch probe calls`: the cost of calls into an idle pool from outside, for many lengths of calls and pauses.
 //!
-//! A call is a tree of joins in closure style with sixteen leaves of equal length, or one empty join. The contenders take turns, so that
-//! the machine's other activity affects all of them alike.
+//! A call is a tree of joins in closure style with sixteen leaves of equal length, or one empty join. The contenders
+//! take turns, so that the machine's other activity affects all of them alike.
 
 use std::hint::{black_box, spin_loop};
 use std::io::Write;

@@ -1,4 +1,5 @@
-//! `filch probe fences`: the price of fences, of atomic updates, of barriers by the system, and of a cache line's way between processors.
+//! `filch probe fences`: the price of fences, of atomic updates, of barriers by the system, and of a cache line's way
+//! between processors.
 //!
 //! Each operation is repeated in a loop, and the time of the empty loop in the same round is subtracted.
 
@@ -48,7 +49,8 @@ macro_rules! repeat {
         |words: &mut Words, repetitions: u32| {
             let [own, other] = words.0.each_mut().map(|word| &raw mut **word);
             for _ in 0..repetitions {
-                // SAFETY: the instructions change the words at `own` and `other`, which are exclusively borrowed, and the declared registers.
+                // SAFETY: the instructions change the words at `own` and `other`, which are exclusively borrowed, and
+                // the declared registers.
                 unsafe {
                     asm!(
                         $($instruction,)*

@@ -1,8 +1,9 @@
-//! `filch probe litmus`: how many pops of a fence-free owner the processor hides from a thief, as in section 7.3 of Adam Morrison and Yehuda
-//! Afek, *Fence-Free Work Stealing on Bounded TSO Processors*, ASPLOS 2014.
+//! `filch probe litmus`: how many pops of a fence-free owner the processor hides from a thief, as in section 7.3 of
+//! Adam Morrison and Yehuda Afek, *Fence-Free Work Stealing on Bounded TSO Processors*, ASPLOS 2014.
 //!
-//! An owner and a thief empty FF-THE without its pad. The owner makes L stores after each pop, and the thief keeps δ away. If at most S
-//! stores can be pending, no task is taken twice or lost with δ ≥ ⌈S / (L + 1)⌉; except with L = 0, if stores to one address merge.
+//! An owner and a thief empty FF-THE without its pad. The owner makes L stores after each pop, and the thief keeps δ
+//! away. If at most S stores can be pending, no task is taken twice or lost with δ ≥ ⌈S / (L + 1)⌉; except with L = 0,
+//! if stores to one address merge.
 
 use std::io::Write;
 
@@ -45,16 +46,18 @@ impl Point {
         self.delta >= pending.div_ceil(self.between + 1)
     }
 
-    /// The stores that were pending if a task was taken twice: those that lowered T by one more than δ, and those in between.
+    /// The stores that were pending if a task was taken twice: those that lowered T by one more than δ, and those in
+    /// between.
     fn pending(self) -> usize {
         self.delta * (self.between + 1) + 1
     }
 }
 
-/// Returns the points to try: shares of the δ that suffices, and its neighbours; without stores in between also much larger ones.
+/// Returns the points to try: shares of the δ that suffices, and its neighbours; without stores in between also much
+/// larger ones.
 ///
-/// If `all`, every L below S, as far as there are so many stores, and every δ up to half more than that, which no processor is known
-/// to need.
+/// If `all`, every L below S, as far as there are so many stores, and every δ up to half more than that, which no
+/// processor is known to need.
 fn points(pending: usize, all: bool) -> Vec<Point> {
     let of = |between: usize| {
         let enough = pending.div_ceil(between + 1);
@@ -87,8 +90,8 @@ fn placements(owner: usize, Company { sibling, elsewhere }: Company) -> Vec<Plac
     std::iter::once(("free".to_owned(), None)).chain(sibling).chain(elsewhere).collect()
 }
 
-/// Runs the program this often, with owner and thief on these processors, if any. Returns the number of runs in which tasks were taken twice,
-/// and in which tasks were lost.
+/// Runs the program this often, with owner and thief on these processors, if any. Returns the number of runs in which
+/// tasks were taken twice, and in which tasks were lost.
 fn run(point: Point, placement: Option<[usize; 2]>, runs: usize) -> [usize; 2] {
     let (takers, stealers): (Vec<_>, Vec<_>) = (0..runs).map(|_| litmus(TASKS, point.delta)).unzip();
     let begun = [(); 2].map(|()| Padded(<Native as Memory>::AtomicUsize::new(0)));

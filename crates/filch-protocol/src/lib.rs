@@ -1,9 +1,11 @@
 //! The messages between filch's driver and the runners of schedulers: one JSON object per line.
 //!
-//! A *runner* is a program that runs workloads on one scheduler. It reads requests from standard input and writes answers to standard
-//! output; the driver shows its standard error if it breaks. `docs/runners.md` describes how to write one.
+//! A *runner* is a program that runs workloads on one scheduler. It reads requests from standard input and writes
+//! answers to standard output; the driver shows its standard error if it breaks. `docs/runners.md` describes how to
+//! write one.
 //!
-//! Invariant: as long as [`VERSION`] stays, the existing fields keep their names and meanings, and new ones are optional.
+//! Invariant: as long as [`VERSION`] stays, the existing fields keep their names and meanings, and new ones are
+//! optional.
 //!
 //! ```
 //! use filch_protocol::{Order, Reply, Request};
@@ -65,11 +67,12 @@ pub struct Order {
     /// The parameters of the warm-up runs, if they have another size.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warmup_parameters: Option<BTreeMap<String, String>>,
-    /// Whether to time a start of the scheduler with its first result, and a stop, before the start for the runs: the counters
-    /// `first_ns` and `stop_ns` of each run.
+    /// Whether to time a start of the scheduler with its first result, and a stop, before the start for the runs: the
+    /// counters `first_ns` and `stop_ns` of each run.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub cold: bool,
-    /// The path of a file for a timeline of each run, in the JSON format of Chrome's traces; a later run writes over an earlier one's.
+    /// The path of a file for a timeline of each run, in the JSON format of Chrome's traces; a later run writes over an
+    /// earlier one's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeline: Option<PathBuf>,
 }
@@ -149,7 +152,8 @@ pub struct Ran {
     /// The error in the answer, or in the memory it left, if the runner knows one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// The number of tasks: of pushed tasks if the scheduler counts them, and otherwise the number that the program knows.
+    /// The number of tasks: of pushed tasks if the scheduler counts them, and otherwise the number that the program
+    /// knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tasks: Option<u64>,
     /// The number of tasks that the program expects, if it knows one and the scheduler counts pushed tasks.

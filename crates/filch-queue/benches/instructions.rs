@@ -1,5 +1,5 @@
-//! The instructions that the owner executes for a push and a pop without thieves, and to answer a thief, as Markdown tables. The
-//! library's documentation contains these tables.
+//! The instructions that the owner executes for a push and a pop without thieves, and to answer a thief, as Markdown
+//! tables. The library's documentation contains these tables.
 
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 #[path = "../tests/emitted/single_step.rs"]

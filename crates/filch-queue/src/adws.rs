@@ -36,8 +36,8 @@
 //!
 //! **Names.** See `delegation`.
 //!
-//! **Scenarios.** `adws`, `eager_adws`, `reserved_adws` and `rung_adws` in the battery and the property tests; `adws` in
-//! the checker.
+//! **Scenarios.** `adws`, `eager_adws`, `reserved_adws` and `rung_adws` in the battery and the property tests; `adws`
+//! in the checker.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;

@@ -41,13 +41,12 @@
 //! **Progress.** Owner wait-free (except for growing, which allocates), steal lock-free. **Capacity.** Grows;
 //! [`chase_lev_fixed`](crate::chase_lev_fixed), which is this deque on one ring, does not.
 //!
-//! **Departures.** A pop at `empty_at` returns without touching shared memory, so that an idle owner costs nothing; a push
-//! below `limit` does not read top. The
-//! swaps of top are release and relaxed instead of sequentially consistent: the proof of I4 needs only the two fences
-//! and top's modification order, and only E2 needs more. `steal` loads top relaxed, since the fence that follows is an
-//! acquire fence. The ring never shrinks. The owner may replace words at [top, bottom), where by I2 each index has a slot
-//! of its own: a thief there takes either word. Tests: `queues/battery.rs` (all), `queues/property.rs`; those of
-//! replaced words are here.
+//! **Departures.** A pop at `empty_at` returns without touching shared memory, so that an idle owner costs nothing; a
+//! push below `limit` does not read top. The swaps of top are release and relaxed instead of sequentially consistent:
+//! the proof of I4 needs only the two fences and top's modification order, and only E2 needs more. `steal` loads top
+//! relaxed, since the fence that follows is an acquire fence. The ring never shrinks. The owner may replace words at
+//! [top, bottom), where by I2 each index has a slot of its own: a thief there takes either word. Tests:
+//! `queues/battery.rs` (all), `queues/property.rs`; those of replaced words are here.
 //!
 //! **Names.** As in both papers, except that `take` of the second is `pop` here, and its `array` is `buffer`.
 //!
@@ -168,8 +167,8 @@ impl<M: Memory, B: Buffer<M>> Owner<M, B> {
         self.bottom as usize
     }
 
-    /// Replaces the tasks from this [position](Self::next_position) on that nobody has taken by what `with` makes of them.
-    /// Both must stand for the same work: until it has returned, and for a while after, a thief may get either.
+    /// Replaces the tasks from this [position](Self::next_position) on that nobody has taken by what `with` makes of
+    /// them. Both must stand for the same work: until it has returned, and for a while after, a thief may get either.
     ///
     /// ```
     /// use core::num::NonZeroUsize;

@@ -117,7 +117,8 @@ counts! {
     deals,
     /// As an owner: times that it shared private tasks.
     grows,
-    /// As an owner: times that it moved to take shared tasks back, which it synchronised for, even if thieves were faster.
+    /// As an owner: times that it moved to take shared tasks back, which it synchronised for, even if thieves were
+    /// faster.
     shrinks,
 }
 

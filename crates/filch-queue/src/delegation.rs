@@ -6,9 +6,9 @@
 //! may copy, or that it has none. So owner and thieves never race for a task, and the owner needs no fence.
 //!
 //! **Fields.** Each on its own line.
-//! * `bell`: a bit for each thief, changed by that thief. The owner only reads it, so that it stays in the owner's cache
-//!   while no thief asks. If the thieves are more than 64, their bits are in the words of `requests`, and the bell counts
-//!   the changes there: the owner looks at one word in any case.
+//! * `bell`: a bit for each thief, changed by that thief. The owner only reads it, so that it stays in the owner's
+//!   cache while no thief asks. If the thieves are more than 64, their bits are in the words of `requests`, and the
+//!   bell counts the changes there: the owner looks at one word in any case.
 //! * `cells`: one for each thief: (number of the request, kind, position). Written by the owner as the answer to that
 //!   request; then changed by the thread that takes the task.
 //! * private to the owner: the bits and the bell that it has seen, and how many requests of each thief it has answered.
@@ -22,8 +22,8 @@
 //!
 //! **Edges.**
 //! * E1: the owner's store of an answer (release) → the compare-and-swap in `take` (acquire): entry and task contents.
-//! * E2: a change of `bell` or `requests` (release) → its load in `answer_all` (acquire): the settling of the last answer
-//!   comes before the next answer.
+//! * E2: a change of `bell` or `requests` (release) → its load in `answer_all` (acquire): the settling of the last
+//!   answer comes before the next answer.
 //! * E3: a ring of the bell (release) → its load in `answer_all` (acquire): the change of `requests` before it is seen.
 
 use alloc::boxed::Box;
@@ -58,8 +58,8 @@ pub struct Delegation {
     pub keep: u32,
     /// The owner checks for requests at one in this many pushes and pops.
     pub poll_every: NonZeroU32,
-    /// How many thieves have their bits in one word, at most 64. If they do not all fit into one, the owner still looks at
-    /// a single word, and each thief asks by two operations.
+    /// How many thieves have their bits in one word, at most 64. If they do not all fit into one, the owner still looks
+    /// at a single word, and each thief asks by two operations.
     pub thieves_per_word: NonZeroU32,
 }
 

@@ -50,8 +50,8 @@ impl Delta {
     /// The safe setting: the owner may be anywhere below the T that a thief reads.
     pub const INFINITE: Self = Self(i64::MAX);
 
-    /// The bound S to assume without a measurement: larger than any documented store buffer, and than what `filch probe litmus` has seen
-    /// pending, 113 on a Golden Cove (112 entries) and 73 on a Zen 4 (64).
+    /// The bound S to assume without a measurement: larger than any documented store buffer, and than what `filch probe
+    /// litmus` has seen pending, 113 on a Golden Cove (112 entries) and 73 on a Zen 4 (64).
     pub const ASSUMED_BOUND: usize = 128;
 
     /// Stores to other lines that the owner makes between two that lower T: its pad store, or its echo.

@@ -71,8 +71,8 @@
 //! | [`PdqSTold`], [`PdqSOneStep`] | a check for an idle thief, then the clock | everything, when the owner deals |
 //! | [`IdempotentLifo`], [`IdempotentFifo`], [`IdempotentDeque`] | nothing | everything, perhaps more than once |
 //!
-//! `FfThe`, `FfCl`, `Thep`, `ThepApart` and `ImpatientThep` need the feature `fence-free` and x86-64. They omit the fence because a processor's store
-//! buffer is bounded. They must be given δ, half that bound: see `Delta`.
+//! `FfThe`, `FfCl`, `Thep`, `ThepApart` and `ImpatientThep` need the feature `fence-free` and x86-64. They omit the
+//! fence because a processor's store buffer is bounded. They must be given δ, half that bound: see `Delta`.
 //!
 //! # What the owner pays
 //!
@@ -120,7 +120,8 @@
 //! | `lace:moves=half-stores` | 38 | 38 | 24 | 21 |
 //! | `crossbeam-deque` | 53, 1 fence | 50, 1 fence, 1 locked | 21 | 38, 1 fence |
 //!
-//! An owner of eight tasks pays this when a thief asks, and when it takes a task back; those that deal, without their clock:
+//! An owner of eight tasks pays this when a thief asks, and when it takes a task back; those that deal, without their
+//! clock:
 //!
 //! | queue | poll that answers a thief | pop that takes shared or granted tasks back |
 //! |---|---|---|
@@ -135,18 +136,20 @@
 //!
 //! Where a form that a paper prints does without something that ours has, or the other way round:
 //!
-//! * `lace:moves=half-stores`, the paper's, shares tasks by a store and takes them back by a store and a fence, where `lace` makes an
-//!   atomic update each time: it stores to half of a word, which thieves swap as a whole. Ours keeps the updates, since Rust's memory model
-//!   has no such store, nor has any target but x86-64, and the update is one for many tasks. Forks and joins on filch's task stack, which
-//!   has both forms too, execute neither.
-//! * `pdq-r`, the paper's, answers by a load and a store, `pdq-r-async` by a swap: its thieves wait for the answer, so nobody takes a
-//!   request back. Ours keeps the swap, so that thieves need not wait for an owner that does not run. `pdq-r2` is as `pdq-r`.
-//! * `pdq-s-one-step`, the paper's for one task, deals by a compare-and-swap; `pdq-s-told` claims a desk by one, lays the task on it, and
-//!   says so by a store. Ours keeps two steps, so that a thief can get several tasks. Without thieves they are the same.
-//! * `the-unfenced` and `chase-lev-unfenced` are right only without thieves. `ff-the`, `ff-cl` and `thep` take that over: they pay a store
-//!   instead, the pad, which the papers' runtimes make anyway.
-//! * `thep-impatient` differs from `thep`, and a delegating queue whose thieves poll from one whose thieves come back, in what thieves do:
-//!   the owner executes the same.
+//! * `lace:moves=half-stores`, the paper's, shares tasks by a store and takes them back by a store and a fence, where
+//!   `lace` makes an atomic update each time: it stores to half of a word, which thieves swap as a whole. Ours keeps
+//!   the updates, since Rust's memory model has no such store, nor has any target but x86-64, and the update is one for
+//!   many tasks. Forks and joins on filch's task stack, which has both forms too, execute neither.
+//! * `pdq-r`, the paper's, answers by a load and a store, `pdq-r-async` by a swap: its thieves wait for the answer, so
+//!   nobody takes a request back. Ours keeps the swap, so that thieves need not wait for an owner that does not run.
+//!   `pdq-r2` is as `pdq-r`.
+//! * `pdq-s-one-step`, the paper's for one task, deals by a compare-and-swap; `pdq-s-told` claims a desk by one, lays
+//!   the task on it, and says so by a store. Ours keeps two steps, so that a thief can get several tasks. Without
+//!   thieves they are the same.
+//! * `the-unfenced` and `chase-lev-unfenced` are right only without thieves. `ff-the`, `ff-cl` and `thep` take that
+//!   over: they pay a store instead, the pad, which the papers' runtimes make anyway.
+//! * `thep-impatient` differs from `thep`, and a delegating queue whose thieves poll from one whose thieves come back,
+//!   in what thieves do: the owner executes the same.
 //! * `wsq`, its source's, is slower than `wsq-packed`: it exchanges slots where ours loads and stores.
 //!
 //! A test confirms these fences and updates in the machine code (`tests/emitted`).

@@ -24,9 +24,10 @@
 //! of others, and revocation. An owner whose block is empty takes back what was granted there before it goes down to a
 //! lower block, not only when there is none. So a pop returns the newest task that no thread has taken, as fork–join
 //! requires. Delegation may use up a whole block above others that are open; a pop skips such blocks. A steal whose
-//! request was answered with nothing reports an empty queue and asks again. In filch's pools, as in the paper's, a thief
-//! that has asked goes on and collects when it next visits the queue, so it may have asked several owners; what it does
-//! not collect is revoked, or other thieves take it. With [`Answers::Polled`] it stays for a while. See also [`bwos_l`](crate::bwos_l). Tests: `queues/battery.rs` (all).
+//! request was answered with nothing reports an empty queue and asks again. In filch's pools, as in the paper's, a
+//! thief that has asked goes on and collects when it next visits the queue, so it may have asked several owners; what
+//! it does not collect is revoked, or other thieves take it. With [`Answers::Polled`] it stays for a while. See also
+//! [`bwos_l`](crate::bwos_l). Tests: `queues/battery.rs` (all).
 //!
 //! **Names.** See `blocks` and `delegation`.
 //!

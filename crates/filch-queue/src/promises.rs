@@ -20,8 +20,9 @@ pub struct Promises {
     pub paper: &'static str,
     /// The figure, listing or section of the paper that the queue follows. Empty if there is no paper.
     pub follows: &'static str,
-    /// The points in which the queue departs from that, a sentence each; none if it is as printed. Not among them is what all queues share:
-    /// a task is one word, a push that finds no room returns its task, and orderings are those that Rust's memory model needs.
+    /// The points in which the queue departs from that, a sentence each; none if it is as printed. Not among them is
+    /// what all queues share: a task is one word, a push that finds no room returns its task, and orderings are those
+    /// that Rust's memory model needs.
     pub departures: &'static [&'static str],
     /// Which task the owner's pop returns, if no thief interferes.
     pub order: Order,
@@ -118,8 +119,8 @@ pub enum Progress {
     LockFree,
     /// The owner has to answer first; the attempt returns [`Steal::Pending`](crate::Steal::Pending) and does not wait.
     OwnerDependent,
-    /// As `Blocking`, and an attempt may wait for the owner's next pop or [poll](crate::Owner::poll). After a poll no thief
-    /// waits until the owner's next push or pop: it polls before it waits for a thief, steals, sleeps or leaves.
+    /// As `Blocking`, and an attempt may wait for the owner's next pop or [poll](crate::Owner::poll). After a poll no
+    /// thief waits until the owner's next push or pop: it polls before it waits for a thief, steals, sleeps or leaves.
     WaitsForOwner,
 }
 

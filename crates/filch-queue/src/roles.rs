@@ -38,17 +38,19 @@ pub trait Owner<T> {
     #[inline]
     fn poll(&mut self) {}
 
-    /// Answers pending calls; until the next push or poll no thief waits for this owner. For an owner that is about to sleep or to go
-    /// home, in a pool of a queue whose thieves do not [withdraw](Queue::WITHDRAWS).
+    /// Answers pending calls; until the next push or poll no thief waits for this owner. For an owner that is about to
+    /// sleep or to go home, in a pool of a queue whose thieves do not [withdraw](Queue::WITHDRAWS).
     #[inline]
     fn rest(&mut self) {}
 
-    /// Says whether there is something to give besides what is in the queue, such as a part of the task that runs: thieves that look first
-    /// whether to ask see it. An owner that answers may take that back, so it says it again whenever it looks up.
+    /// Says whether there is something to give besides what is in the queue, such as a part of the task that runs:
+    /// thieves that look first whether to ask see it. An owner that answers may take that back, so it says it again
+    /// whenever it looks up.
     #[inline]
     fn offers(&mut self, _more: bool) {}
 
-    /// Whether somebody would get a task if there were one more in the queue. Unless the queue knows who asks: whether it is empty.
+    /// Whether somebody would get a task if there were one more in the queue. Unless the queue knows who asks: whether
+    /// it is empty.
     #[inline]
     fn is_wanting(&mut self) -> bool {
         self.len_hint() == 0
@@ -181,20 +183,23 @@ pub unsafe trait Queue<M: Memory = Native>: Sized + 'static {
     /// need one handle for each queue instead of one for each pair of workers.
     const THIEVES_ALIKE: bool = false;
 
-    /// Whether a thief that has asked may go away, since [`quiesce`](crate::Thief::quiesce) withdraws its request. Otherwise it waits for the
-    /// answer; its own owner's end has to answer others meanwhile, and each owner has to [rest](crate::Owner::rest) before it is silent.
+    /// Whether a thief that has asked may go away, since [`quiesce`](crate::Thief::quiesce) withdraws its request.
+    /// Otherwise it waits for the answer; its own owner's end has to answer others meanwhile, and each owner has to
+    /// [rest](crate::Owner::rest) before it is silent.
     const WITHDRAWS: bool = true;
 
-    /// Whether the owner itself hands over each task that a thief gets, and [counts](Counts::grants) it before the thief can have it. So who
-    /// has finished what was handed to it can be compared with what was handed over. What a thief that has just left does not get may be
-    /// counted back: the count is too high for that moment, and never too low.
+    /// Whether the owner itself hands over each task that a thief gets, and [counts](Counts::grants) it before the
+    /// thief can have it. So who has finished what was handed to it can be compared with what was handed over. What a
+    /// thief that has just left does not get may be counted back: the count is too high for that moment, and never too
+    /// low.
     const HANDS_OVER: bool = false;
 
-    /// Whether every pop that returns a task executes a sequentially consistent fence, so that what the owner has stored before is seen by
-    /// all before it loads what the task loads.
+    /// Whether every pop that returns a task executes a sequentially consistent fence, so that what the owner has
+    /// stored before is seen by all before it loads what the task loads.
     const FENCES_POPS: bool = false;
 
-    /// Whether a handle returns only tasks of its victim. Otherwise its [thief](crate::Thief::taken_from) says whose task it was.
+    /// Whether a handle returns only tasks of its victim. Otherwise its [thief](crate::Thief::taken_from) says whose
+    /// task it was.
     const BY_VICTIM: bool = true;
 
     /// Does what [`Thief::steal`](crate::Thief::steal) does, for any number of threads at once.
@@ -217,14 +222,14 @@ pub unsafe trait Queue<M: Memory = Native>: Sized + 'static {
         not_alike()
     }
 
-    /// Returns whether a thread whose attempt is [`Pending`](Steal::Pending) had better poll for the answer for a while.
-    /// Otherwise it goes on elsewhere, and collects the answer when it comes back.
+    /// Returns whether a thread whose attempt is [`Pending`](Steal::Pending) had better poll for the answer for a
+    /// while. Otherwise it goes on elsewhere, and collects the answer when it comes back.
     fn polls(_: &Self::Thief) -> bool {
         matches!(Self::PROMISES.stealable, Stealable::OnRequest)
     }
 
-    /// How many of the owner's newest tasks thieves leave to it, at most: with no more of them than that, nothing can be
-    /// stolen. `usize::MAX` if thieves leave everything.
+    /// How many of the owner's newest tasks thieves leave to it, at most: with no more of them than that, nothing can
+    /// be stolen. `usize::MAX` if thieves leave everything.
     ///
     /// ```
     /// use filch_queue::{BwosL, ChaseLev, Queue};
@@ -243,8 +248,9 @@ pub unsafe trait Queue<M: Memory = Native>: Sized + 'static {
     /// If `capacity` is more than the algorithm can count or memory can hold.
     fn make(capacity: usize, thieves: usize, params: &Self::Params) -> (Self::Owner, Vec<Self::Thief>);
 
-    /// Makes the queues of the workers of one pool, at least one, if they have something in common: in some algorithms a worker has one place
-    /// where it receives tasks, whoever gives them. `None`: [each is made](Self::make) by itself, and the handles are [dealt out](deal_out).
+    /// Makes the queues of the workers of one pool, at least one, if they have something in common: in some algorithms
+    /// a worker has one place where it receives tasks, whoever gives them. `None`: [each is made](Self::make) by
+    /// itself, and the handles are [dealt out](deal_out).
     ///
     /// # Safety
     /// One thread at a time uses the handles of one worker.

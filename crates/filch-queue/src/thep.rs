@@ -9,10 +9,11 @@
 //! and its stores before the echo have arrived: the T that the thief reads from then on decides. If instead the owner
 //! comes down to the claim, it meets the thief at the lock, and the thief sees T fall and steps back.
 //!
-//! The thieves' number may also lie in a variable of its own, as the paper says in passing: [`ThepApart`]. A pop then loads two words.
+//! The thieves' number may also lie in a variable of its own, as the paper says in passing: [`ThepApart`]. A pop then
+//! loads two words.
 //!
-//! A poll echoes every claim until the owner's next push or pop: the owner is at rest. So a thief never waits for an owner
-//! that polls before it waits, sleeps or leaves.
+//! A poll echoes every claim until the owner's next push or pop: the owner is at rest. So a thief never waits for an
+//! owner that polls before it waits, sleeps or leaves.
 //!
 //! **Fields.** Each on its own line.
 //! * `head`: (H: low 32 bits, s: high 32 bits) and the lock. Thieves write the word under the lock and raise s with
@@ -30,8 +31,8 @@
 //! * I2: H₀ ≤ T outside a pop; H ≤ T + 2 always.
 //! * I3: T ≤ limit ≤ H₀ + W, so a push overwrites no slot that may still be taken. A limit computed from a claim, H₀ +
 //!   1, is one too high; therefore a deque is full at W - 1.
-//! * I4: if T = `empty_at`, then H₀ = T, or the owner is at rest. At rest T = `empty_at` = `limit`, which sends the next
-//!   push or pop to its cold half.
+//! * I4: if T = `empty_at`, then H₀ = T, or the owner is at rest. At rest T = `empty_at` = `limit`, which sends the
+//!   next push or pop to its cold half.
 //! * I5: an index is taken by the thief that raises H past it and then reads T more than δ above it, or reads its own s
 //!   in P and then T above it; or by a pop that lowers T to it and then reads no greater H, or under the lock; never by
 //!   two. For the first case see [`ff_the`](crate::ff_the). For the second: a pop that took the index without seeing
@@ -49,13 +50,13 @@
 //! * E2: every store of H in `steal` (release) → its load in `make_room` (acquire): all steals before the one that
 //!   stored it have read their slots before the owner uses these again. The spare slot covers the slot of that last
 //!   steal.
-//! * E3: the echo in `pop` and `poll` (release) → its load in `await_echo` (acquire): the stores of T up to the echo come before
-//!   the thief's next load of T, and the task at the claimed index was pushed before them: an owner that takes it after
-//!   its echo comes to the lock.
-//! * E4, only with the numbers apart: the store of s in `steal` (release) → its load in `pop` (acquire): the pops after one that echoes s
-//!   see its claim. (That pop itself need not: its store of T comes before the echo.)
-//! * F': the fences in `steal` and `get_up` forbid that a thief reads `ANY_ECHO` while the owner, which has withdrawn it,
-//!   reads an H without the thief's claim.
+//! * E3: the echo in `pop` and `poll` (release) → its load in `await_echo` (acquire): the stores of T up to the echo
+//!   come before the thief's next load of T, and the task at the claimed index was pushed before them: an owner that
+//!   takes it after its echo comes to the lock.
+//! * E4, only with the numbers apart: the store of s in `steal` (release) → its load in `pop` (acquire): the pops after
+//!   one that echoes s see its claim. (That pop itself need not: its store of T comes before the echo.)
+//! * F': the fences in `steal` and `get_up` forbid that a thief reads `ANY_ECHO` while the owner, which has withdrawn
+//!   it, reads an H without the thief's claim.
 //! * L of `spin_lock.rs`.
 //! * Instead of F in [`the`](crate::the): the compiler keeps the store of T before the load of H in `pop`, the echo
 //!   depends on that load, and B bounds how many such stores the load can overtake. The fence in `steal` stays.
@@ -66,18 +67,20 @@
 //!
 //! **Progress.** Owner wait-free except where it meets a thief. Steals blocking. **Capacity.** As [`The`](crate::The).
 //!
-//! **Departures.** Those of [`the`](crate::the), and the rest: in the paper only pops echo, so a thief waits for ever for an
-//! owner that waits for that thief, sleeps, or has left with tasks in its queue. [`Thep`] is otherwise as printed: a thief
-//! that is not sure waits, with the lock, for as long as the owner runs one task. A thief of [`ImpatientThep`], which is
-//! ours, looks for the echo `PATIENCE` times, then takes its claim back, as if the owner had come down to it, and is
-//! refused. Taking a claim back is right at any moment: nothing was taken on its strength, a pop that has seen it comes to
-//! the lock and decides by what is there then, and I6 takes care of the echo. Tests: `queues/battery.rs`, `emitted/main.rs`.
+//! **Departures.** Those of [`the`](crate::the), and the rest: in the paper only pops echo, so a thief waits for ever
+//! for an owner that waits for that thief, sleeps, or has left with tasks in its queue. [`Thep`] is otherwise as
+//! printed: a thief that is not sure waits, with the lock, for as long as the owner runs one task. A thief of
+//! [`ImpatientThep`], which is ours, looks for the echo `PATIENCE` times, then takes its claim back, as if the owner
+//! had come down to it, and is refused. Taking a claim back is right at any moment: nothing was taken on its strength,
+//! a pop that has seen it comes to the lock and decides by what is there then, and I6 takes care of the echo. Tests:
+//! `queues/battery.rs`, `emitted/main.rs`.
 //!
 //! **Names.** H, s, T, P and W as in the paper, in code `head`, `s`, `tail`, `echo`, the ring's capacity; put and take
 //! are `push` and `pop`; ⊥ is `NO_ECHO`. `ANY_ECHO` is ours.
 //!
-//! **Scenarios.** `thep`, `thep_apart`, `thep_impatient`, `unsure_thep`, `unsure_thep_apart` and `unsure_thep_impatient` in the battery
-//! and the property tests; `thep`, `thep-apart` and `thep-impatient` in the checker; its pop in `emitted/main.rs`.
+//! **Scenarios.** `thep`, `thep_apart`, `thep_impatient`, `unsure_thep`, `unsure_thep_apart` and
+//! `unsure_thep_impatient` in the battery and the property tests; `thep`, `thep-apart` and `thep-impatient` in the
+//! checker; its pop in `emitted/main.rs`.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -93,8 +96,8 @@ use crate::{
 
 /// The THE deque with echoes: see the [module](self).
 ///
-/// An unsure thief waits, with the lock, until the owner pops, polls, or comes down to the claim. The owner polls before it
-/// waits for a thief, sleeps or leaves.
+/// An unsure thief waits, with the lock, until the owner pops, polls, or comes down to the claim. The owner polls
+/// before it waits for a thief, sleeps or leaves.
 ///
 /// ```
 /// use core::num::NonZeroUsize;
@@ -421,7 +424,8 @@ impl<const PATIENCE: u32, const APART: bool, M: Memory> crate::Thief<Task> for T
             // E4: pairs with the load in `pop`.
             shared.head.number.store(s, Ordering::Release);
         }
-        // F: pairs with no fence, only with the bound (I5): the claim is in memory before the thief reads T. F': pairs with the fence in `get_up`.
+        // F: pairs with no fence, only with the bound (I5): the claim is in memory before the thief reads T. F': pairs
+        // with the fence in `get_up`.
         M::fence(Ordering::SeqCst);
         // E1: pairs with the stores in `push` and `pop`.
         let is_sure = self.delta.is_beyond(count(head, shared.tail.load(Ordering::Acquire)));

@@ -3,13 +3,14 @@
 //! **Paper.** Adam Morrison and Yehuda Afek, *Fence-Free Work Stealing on Bounded TSO Processors*, ASPLOS 2014,
 //! <https://doi.org/10.1145/2541940.2541987>, figure 1: programs on one worker, with the fence in take and without.
 //!
-//! **Idea.** The shipped source of [`The`](crate::The) and [`ChaseLev`](crate::ChaseLev), on a memory whose fences only keep
-//! the compiler from reordering. Nothing is stored in the fence's place: the pad of the fence-free queues belongs to them.
+//! **Idea.** The shipped source of [`The`](crate::The) and [`ChaseLev`](crate::ChaseLev), on a memory whose fences only
+//! keep the compiler from reordering. Nothing is stored in the fence's place: the pad of the fence-free queues belongs
+//! to them.
 //!
 //! **Invariants.** Those of the queue; and there is no thief.
 //!
-//! **Memory model.** One thread. With a thief a task is taken twice: `the-no-fence-in-pop` and `chase-lev-no-fence-in-pop` of the
-//! checker's known mistakes. So [`Queue::make`] refuses thieves.
+//! **Memory model.** One thread. With a thief a task is taken twice: `the-no-fence-in-pop` and
+//! `chase-lev-no-fence-in-pop` of the checker's known mistakes. So [`Queue::make`] refuses thieves.
 //!
 //! **Departures.** The queue's own.
 
@@ -28,10 +29,10 @@ mod alone {
     pub struct Alone;
 }
 
-// SAFETY: atomics and cells are the machine's. A fence orders a thread's accesses for another thread that reads what they wrote, and here
-// there is none: nobody outside can name this memory, `Unfenced` makes no thief, and so all accesses to a queue on it are the owner's. A
-// thread sees its own accesses in program order, with a fence or without. Where the owner moves to another thread, what moves it orders all
-// before it.
+// SAFETY: atomics and cells are the machine's. A fence orders a thread's accesses for another thread that reads what
+// they wrote, and here there is none: nobody outside can name this memory, `Unfenced` makes no thief, and so all
+// accesses to a queue on it are the owner's. A thread sees its own accesses in program order, with a fence or without.
+// Where the owner moves to another thread, what moves it orders all before it.
 unsafe impl Memory for Alone {
     type AtomicU32 = <Native as Memory>::AtomicU32;
     type AtomicU64 = <Native as Memory>::AtomicU64;
@@ -61,7 +62,8 @@ unsafe impl Memory for Alone {
     }
 }
 
-/// The queue `Q`, [`The`](crate::The) or [`ChaseLev`](crate::ChaseLev), without its owner's fence: see the [module](self).
+/// The queue `Q`, [`The`](crate::The) or [`ChaseLev`](crate::ChaseLev), without its owner's fence: see the
+/// [module](self).
 ///
 /// ```
 /// use core::num::NonZeroUsize;
@@ -92,9 +94,10 @@ impl<Q> Debug for Unfenced<Q> {
     }
 }
 
-// SAFETY: with one thread, `Q` on this memory makes the same accesses with the same results as on the machine's (see above), where it keeps
-// the promises: its owner returns only words that have been pushed, each once, and does not unwind. Push and pop are the same thread's, or
-// whatever handed the owner over has ordered them. There are no thieves to return anything or to be shared.
+// SAFETY: with one thread, `Q` on this memory makes the same accesses with the same results as on the machine's (see
+// above), where it keeps the promises: its owner returns only words that have been pushed, each once, and does not
+// unwind. Push and pop are the same thread's, or whatever handed the owner over has ordered them. There are no thieves
+// to return anything or to be shared.
 unsafe impl<Q: Queue<Alone>> Queue<Native> for Unfenced<Q> {
     type Owner = Owner<Q>;
     type Thief = Thief;

@@ -8,9 +8,9 @@
 //!
 //! **Two forms.** [`Wsq`] has the source's costs: its index word is (top, bottom, count, former count), 16 bits each; a
 //! push exchanges to see that its slot is empty, and exchanges the task in; a thief exchanges until it has a task; it
-//! takes at most 16 at a time. [`WsqPacked`] is ours, and cheaper: the word is (top, count), 32 bits each; only the owner fills
-//! slots, so a push waits with loads and then stores; a thief, too, loads before it writes, so that waiting writes
-//! nothing; and it takes as many as it is asked for.
+//! takes at most 16 at a time. [`WsqPacked`] is ours, and cheaper: the word is (top, count), 32 bits each; only the
+//! owner fills slots, so a push waits with loads and then stores; a thief, too, loads before it writes, so that waiting
+//! writes nothing; and it takes as many as it is asked for.
 //!
 //! **Fields.** Each on its own line.
 //! * `index`: written by all. The tasks are at [top, top + count), folded into the ring, and top + count is bottom.
@@ -29,8 +29,8 @@
 //!
 //! **Edges.**
 //! * E1: the exchange or store of a slot in `put` (release) → the exchange or compare-and-swap in `take` (acquire): a
-//!   task's contents are written before the task is handed over. An exchange that puts a task back continues the release
-//!   sequence of the one that put it there first.
+//!   task's contents are written before the task is handed over. An exchange that puts a task back continues the
+//!   release sequence of the one that put it there first.
 //! * The index word publishes nothing.
 //!
 //! **Memory model.** Rust's.
@@ -39,16 +39,17 @@
 //! thief waits for an owner that sleeps between reserving and filling: blocking. Waits are long only if a thread is
 //! stopped. **Capacity.** A ring, full when [`Params::spare`] slots are left, but not below the capacity asked for.
 //!
-//! **Departures.** Of both: the orderings of the word are relaxed, as all of the source's are, but those of the slots are
-//! not, so that the queue is right in Rust's model. A thief whose swap of the word fails reports that; in the source it
-//! reports nothing found. Who has exchanged in vain looks with loads until the slot has changed, where the source goes on
-//! to exchange; otherwise the executions that checkers explore would have no end. The caller decides what to do with loot. `WsqPacked` departs in all that it has of its own; of
-//! the source's 2¹⁶ slots, 64 of them spare, [`Wsq`] can have fewer. Tests: `queues/battery.rs`, `queues/many.rs`.
+//! **Departures.** Of both: the orderings of the word are relaxed, as all of the source's are, but those of the slots
+//! are not, so that the queue is right in Rust's model. A thief whose swap of the word fails reports that; in the
+//! source it reports nothing found. Who has exchanged in vain looks with loads until the slot has changed, where the
+//! source goes on to exchange; otherwise the executions that checkers explore would have no end. The caller decides
+//! what to do with loot. `WsqPacked` departs in all that it has of its own; of the source's 2¹⁶ slots, 64 of them
+//! spare, [`Wsq`] can have fewer. Tests: `queues/battery.rs`, `queues/many.rs`.
 //!
 //! **Names.** As in the source; its `idx` is `index`.
 //!
-//! **Scenarios.** `wsq`, `wsq_packed`, and both with no spare slots (`tight_wsq`, `tight_wsq_packed`) in the battery, the
-//! property and the many-at-once tests; `wsq` and `wsq-packed` in the checker.
+//! **Scenarios.** `wsq`, `wsq_packed`, and both with no spare slots (`tight_wsq`, `tight_wsq_packed`) in the battery,
+//! the property and the many-at-once tests; `wsq` and `wsq-packed` in the checker.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;

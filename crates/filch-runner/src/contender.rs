@@ -81,7 +81,8 @@ pub trait Contender {
     /// If this scheduler cannot run programs of this kind: see [`Instance::kind`].
     fn run(&self, instance: &mut Instance) -> Result<Answer, String>;
 
-    /// As [`Contender::run`], and returns what the scheduler's workers did, and when; an error if this scheduler records no timelines.
+    /// As [`Contender::run`], and returns what the scheduler's workers did, and when; an error if this scheduler
+    /// records no timelines.
     ///
     /// # Panics
     /// As [`Contender::run`].

@@ -1,7 +1,7 @@
 //! The instructions that each worker's thread executed, in a runner built for counting.
 //!
-//! With the feature `count` every fence and every locked instruction is [counted](filch_memory::count). That takes time: the times of such
-//! a runner mean nothing, and its version says so.
+//! With the feature `count` every fence and every locked instruction is [counted](filch_memory::count). That takes
+//! time: the times of such a runner mean nothing, and its version says so.
 
 #[cfg(feature = "count")]
 pub(crate) use each::Threads;

@@ -1,7 +1,8 @@
-//! Runners: programs that run [workloads](filch_workloads) on one scheduler and answer a driver in [JSON lines](filch_protocol).
+//! Runners: programs that run [workloads](filch_workloads) on one scheduler and answer a driver in [JSON
+//! lines](filch_protocol).
 //!
-//! The runner of a [`Scheduler`] is one line. Those of filch are in `src/bin`, one for each pool and queue, so that a change to one does
-//! not move the machine code of another.
+//! The runner of a [`Scheduler`] is one line. Those of filch are in `src/bin`, one for each pool and queue, so that a
+//! change to one does not move the machine code of another.
 //!
 //! ```no_run
 //! use std::process::ExitCode;
@@ -30,8 +31,8 @@ pub use of_filch::{OfFilch, filch};
 pub use serial::Sequential;
 pub use serve::serve;
 
-/// The whole of the runner of a queue that needs the store buffers of x86-64. For other processors it is a program that says so, with
-/// status 2.
+/// The whole of the runner of a queue that needs the store buffers of x86-64. For other processors it is a program that
+/// says so, with status 2.
 ///
 /// ```no_run
 /// filch_runner::fence_free!("thep", Thep);

@@ -1,7 +1,7 @@
 //! A runner's main loop: it says hello, answers requests, and ends at the end of its standard input.
 //!
-//! Invariants: standard output receives only replies, one per line. An error that a driver could have foreseen is a refusal; every other
-//! error ends the runner with a message on standard error.
+//! Invariants: standard output receives only replies, one per line. An error that a driver could have foreseen is a
+//! refusal; every other error ends the runner with a message on standard error.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -39,8 +39,9 @@ pub fn serve(scheduler: &dyn Scheduler) -> ExitCode {
     }
 }
 
-/// Has the allocator keep freed memory, as those that the comparison of C++ runtimes recommends do. Otherwise a program that makes large
-/// arrays spends a tenth of its time on pages that the system takes back and zeroes again, more on some threads than on others.
+/// Has the allocator keep freed memory, as those that the comparison of C++ runtimes recommends do. Otherwise a program
+/// that makes large arrays spends a tenth of its time on pages that the system takes back and zeroes again, more on
+/// some threads than on others.
 fn keep_freed_memory() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     {
@@ -136,8 +137,8 @@ fn run(scheduler: &dyn Scheduler, order: &Order) -> io::Result<()> {
     };
     let stack = STACK_BYTES.max(usize::try_from(instance.stack_bytes()).unwrap_or(usize::MAX));
     if std::env::var_os("RUST_MIN_STACK").is_none() {
-        // SAFETY: this process has only its first thread yet. The variable gives threads whose stack size the scheduler leaves to the
-        // standard library as much stack as the others.
+        // SAFETY: this process has only its first thread yet. The variable gives threads whose stack size the scheduler
+        // leaves to the standard library as much stack as the others.
         unsafe { std::env::set_var("RUST_MIN_STACK", stack.to_string()) };
     }
     std::thread::scope(|scope| {
@@ -164,7 +165,8 @@ fn run(scheduler: &dyn Scheduler, order: &Order) -> io::Result<()> {
     })
 }
 
-/// Times a start of the scheduler up to its first result, and a stop, if the order asks for it and this is a fork–join program.
+/// Times a start of the scheduler up to its first result, and a stop, if the order asks for it and this is a fork–join
+/// program.
 fn cold(scheduler: &dyn Scheduler, job: &Job<'_>, order: &Order) -> Result<Counts, String> {
     if !order.cold || job.workload.kind() != Kind::ForkJoin {
         return Ok(Counts::new());
@@ -287,8 +289,8 @@ fn timed(
     })
 }
 
-/// Returns the number of tasks, and the expected number if the tasks were counted as they were pushed and the program knows how many it
-/// has.
+/// Returns the number of tasks, and the expected number if the tasks were counted as they were pushed and the program
+/// knows how many it has.
 fn tasks(contender: &dyn Contender, known: Option<u64>) -> (Option<u64>, Option<u64>) {
     match contender.tasks() {
         Some(pushed) => (Some(pushed), known),

@@ -101,8 +101,8 @@ fn queues_with_a_fence_in_every_pop_say_so() {
     }
 }
 
-/// Besides the queue's five: an update for a part begun, and one for each of the two that end with a job. Or one for 32 parts begun, and one
-/// for the second of those that end.
+/// Besides the queue's five: an update for a part begun, and one for each of the two that end with a job. Or one for 32
+/// parts begun, and one for the second of those that end.
 #[test]
 fn jobs_on_wsq_count_their_parts_one_by_one() {
     const JOBS: u64 = 3200;

@@ -1,6 +1,7 @@
 //! Every scheduler has a runner, which runs its programs and gives a reason for refusing any other.
 //!
-//! Every program runs on some schedulers, and every scheduler runs some programs. `FILCH_LONG=1` runs each program on each.
+//! Every program runs on some schedulers, and every scheduler runs some programs. `FILCH_LONG=1` runs each program on
+//! each.
 
 mod common;
 

@@ -1,5 +1,5 @@
-//! The queues and pools of filch as types, by name: their guarantees and settings in terms of [the catalogue](filch_catalogue), and the
-//! construction of a type from its settings.
+//! The queues and pools of filch as types, by name: their guarantees and settings in terms of [the
+//! catalogue](filch_catalogue), and the construction of a type from its settings.
 //!
 //! ```
 //! use filch_catalogue::PoolTuning;

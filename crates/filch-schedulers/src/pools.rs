@@ -10,16 +10,16 @@ use crate::tunable::Tunable;
 use crate::tuning::Common;
 use crate::words;
 
-/// The default settings of the pool on [`BwosL`](filch_queue::BwosL). Fork–join seldom has many tasks in one queue, so the blocks are short
-/// enough to fill; and they are few, since each block has cache lines of its own.
+/// The default settings of the pool on [`BwosL`](filch_queue::BwosL). Fork–join seldom has many tasks in one queue, so
+/// the blocks are short enough to fill; and they are few, since each block has cache lines of its own.
 pub const SHORT_BLOCKS: &str = "block=4:capacity=8192";
 
-/// What is set of the pools on [`PdqR`](filch_queue::PdqR) and [`PdqR2`](filch_queue::PdqR2) unless somebody sets something else: their
-/// thieves pick a victim anew each time.
+/// What is set of the pools on [`PdqR`](filch_queue::PdqR) and [`PdqR2`](filch_queue::PdqR2) unless somebody sets
+/// something else: their thieves pick a victim anew each time.
 pub const ONE_VICTIM: &str = "victims=one";
 
-/// The default settings of the pool on [`PadWs`](filch_queue::PadWs): as much room as on `BwosL`, in blocks of the length that its paper gives
-/// for that.
+/// The default settings of the pool on [`PadWs`](filch_queue::PadWs): as much room as on `BwosL`, in blocks of the
+/// length that its paper gives for that.
 pub const SAME_CAPACITY: &str = "capacity=8192";
 
 /// The default settings of the pool on [`Wsq`](filch_queue::Wsq): the capacity of its source.

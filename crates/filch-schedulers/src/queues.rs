@@ -12,8 +12,8 @@ use crate::tuning::{Common, ForQueue};
 use crate::values::Reader;
 use crate::words;
 
-/// Code that is generic over the queue, and gets the default parameters: the default δ of a fence-free queue follows from the bound that is
-/// assumed for every processor.
+/// Code that is generic over the queue, and gets the default parameters: the default δ of a fence-free queue follows
+/// from the bound that is assumed for every processor.
 ///
 /// ```
 /// use filch_queue::Queue;

@@ -217,7 +217,8 @@ fn gap(from: &Reader<'_>, default: Duration) -> Parsed<Duration> {
 #[cfg(target_arch = "x86_64")]
 const _: () = assert!(ASSUMED_BOUND == filch_queue::Delta::ASSUMED_BOUND);
 
-/// δ follows from the stated facts about processor and program. They cannot be checked; if they are false, tasks run twice.
+/// δ follows from the stated facts about processor and program. They cannot be checked; if they are false, tasks run
+/// twice.
 #[cfg(target_arch = "x86_64")]
 impl Tunable for filch_queue::Delta {
     fn tuned(from: &Reader<'_>) -> Parsed<Self> {
@@ -238,8 +239,9 @@ impl Tunable for filch_queue::Delta {
             Takes::Distance,
         );
         Ok(match distance(&from.set())? {
-            // SAFETY: the user vouches for the stated bound of the processor and stores of the program. The default bound is an assumption
-            // that the list of parameters states: no x86-64 processor is documented to hold that many pending stores.
+            // SAFETY: the user vouches for the stated bound of the processor and stores of the program. The default
+            // bound is an assumption that the list of parameters states: no x86-64 processor is documented to hold that
+            // many pending stores.
             Some(delta) => unsafe { Self::new(delta) },
             None => Self::INFINITE,
         })

@@ -75,7 +75,8 @@ impl ForQueue for Tuning {
 
 /// The settings of a pool.
 pub trait ForPool {
-    /// Returns the pool's own parameters, and `others` with the settings that every pool has; workers, wait and pin stay.
+    /// Returns the pool's own parameters, and `others` with the settings that every pool has; workers, wait and pin
+    /// stay.
     ///
     /// # Errors
     /// A sentence, if a value is invalid.

@@ -50,8 +50,8 @@ impl Bound {
         self.work / (self.delta - 1.0)
     }
 
-    /// The standard deviation of the communication tokens: they are the attempts among busy steps until T1 of those have run a node, so
-    /// their distribution is negative binomial.
+    /// The standard deviation of the communication tokens: they are the attempts among busy steps until T1 of those
+    /// have run a node, so their distribution is negative binomial.
     pub fn communication_deviation(&self) -> f64 {
         (self.work * self.delta).sqrt() / (self.delta - 1.0)
     }

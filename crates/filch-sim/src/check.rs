@@ -1,7 +1,8 @@
 //! Every step against the lemmas of the proof (appendix A).
 //!
-//! A violation is a mistake in the simulator, or in a lemma. The potential is that of each deque: what a worker keeps and gives away in a
-//! step has at most the potential that it had, which implies lemma A.5 about the sum over all workers.
+//! A violation is a mistake in the simulator, or in a lemma. The potential is that of each deque: what a worker keeps
+//! and gives away in a step has at most the potential that it had, which implies lemma A.5 about the sum over all
+//! workers.
 
 use std::error::Error;
 use std::fmt;
@@ -161,7 +162,8 @@ impl<'d> Checks<'d> {
         Ok(())
     }
 
-    /// Lemma A.4, except that the newest node may be as far from the root as the one before it: they may be branches of one fork.
+    /// Lemma A.4, except that the newest node may be as far from the root as the one before it: they may be branches of
+    /// one fork.
     fn is_in_order(&self, deque: &[u32]) -> bool {
         let ahead = |pair: &[u32]| {
             let [older, newer] = [pair[0], pair[1]].map(|node| self.potential.of(node));

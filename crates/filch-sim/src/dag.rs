@@ -1,7 +1,7 @@
 //! Computations as graphs of nodes that take a step each (appendix A, *Assumptions*).
 //!
-//! Invariants: every edge leads to a node of a higher number; node 0 is the only one without a predecessor; a node has at most two
-//! successors and two predecessors.
+//! Invariants: every edge leads to a node of a higher number; node 0 is the only one without a predecessor; a node has
+//! at most two successors and two predecessors.
 
 /// No successor.
 const NONE: u32 = u32::MAX;

@@ -1,10 +1,12 @@
 //! Steps of a machine whose workers have private deques.
 //!
-//! In a step, every worker whose deque is not empty either makes a transfer attempt, with a probability of 1/δ, or runs its newest node; the
-//! others idle. The node that a worker runs is the newest of its deque until it has run, so a worker with one node has nothing to give. All
-//! workers act on the state at the start of the step: a worker that receives a node is idle until the next one.
+//! In a step, every worker whose deque is not empty either makes a transfer attempt, with a probability of 1/δ, or runs
+//! its newest node; the others idle. The node that a worker runs is the newest of its deque until it has run, so a
+//! worker with one node has nothing to give. All workers act on the state at the start of the step: a worker that
+//! receives a node is idle until the next one.
 //!
-//! Invariant: a join is ready once, when its second branch has ended, and is then the newest node of the worker that ended it.
+//! Invariant: a join is ready once, when its second branch has ended, and is then the newest node of the worker that
+//! ended it.
 
 use std::collections::VecDeque;
 
@@ -16,8 +18,8 @@ use crate::dag::Dag;
 pub enum Protocol {
     /// The busy worker looks at a random other one, and gives it its oldest node if that one idles (figure 3).
     Sender,
-    /// An idle worker leaves a request at a random busy one that has none, which answers at its next attempt with its oldest node, or
-    /// declines if it has only one (figure 2).
+    /// An idle worker leaves a request at a random busy one that has none, which answers at its next attempt with its
+    /// oldest node, or declines if it has only one (figure 2).
     Receiver,
 }
 

@@ -1,9 +1,10 @@
 //! Direct task stacks in simulated time: whom a worker steals from while it waits for a stolen task.
 //!
-//! The rules are those of Tom van Dijk and Jaco van de Pol, *Lace: Non-blocking Split Deque for Work-Stealing*, 2014, figure 1 and section 4.3.
-//! A task visits a node of a tree, which takes a step, leaves a task for each child on its worker's stack, and then joins them, the newest
-//! first: it runs those that are still there itself, and waits for those that were stolen. Thieves take the oldest task. Every task can be
-//! stolen as soon as it is there, as if the split point were always right. An attempt takes a step if it fails.
+//! The rules are those of Tom van Dijk and Jaco van de Pol, *Lace: Non-blocking Split Deque for Work-Stealing*, 2014,
+//! figure 1 and section 4.3. A task visits a node of a tree, which takes a step, leaves a task for each child on its
+//! worker's stack, and then joins them, the newest first: it runs those that are still there itself, and waits for
+//! those that were stolen. Thieves take the oldest task. Every task can be stolen as soon as it is there, as if the
+//! split point were always right. An attempt takes a step if it fails.
 //!
 //! Invariant: the tasks of a stack before `tail` are stolen, the others are not.
 
@@ -26,8 +27,9 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// A tree like the binomial ones of the Unbalanced Tree Search benchmark: the root has `root` children, and another node `children` with
-    /// a probability of so many millionths, else none. T3 has the shape of `Tree::binomial(2000, 8, 124_875, _)`.
+    /// A tree like the binomial ones of the Unbalanced Tree Search benchmark: the root has `root` children, and another
+    /// node `children` with a probability of so many millionths, else none. T3 has the shape of `Tree::binomial(2000,
+    /// 8, 124_875, _)`.
     ///
     /// # Panics
     ///
@@ -368,8 +370,8 @@ mod tests {
         }
     }
 
-    /// Two workers visit a root in the first step. In the second one, the first worker visits its last child, and the other one steals the
-    /// first child, which it visits in the third step.
+    /// Two workers visit a root in the first step. In the second one, the first worker visits its last child, and the
+    /// other one steals the first child, which it visits in the third step.
     #[test]
     fn small_trees_take_the_steps_that_they_take_by_hand() {
         let steps = |children, steal| {
@@ -401,7 +403,8 @@ mod tests {
         assert!((2..5).any(|seed| run(seed) != run(1)));
     }
 
-    /// Figures 6 and 8: T3L gains little beyond 16 workers with plain leapfrogging (19.9 on 48), and much with either extension (38.3 and 37.8).
+    /// Figures 6 and 8: T3L gains little beyond 16 workers with plain leapfrogging (19.9 on 48), and much with either
+    /// extension (38.3 and 37.8).
     #[test]
     fn leapfrogging_alone_holds_many_workers_back() {
         let tree = t3();
@@ -422,7 +425,8 @@ mod tests {
         }
     }
 
-    /// Section 1.2: whoever steals only descendants of a task that it waits for has no larger stack than a sequential run.
+    /// Section 1.2: whoever steals only descendants of a task that it waits for has no larger stack than a sequential
+    /// run.
     #[test]
     fn leapfrogging_bounds_the_stack() {
         for tree in [t3(), Tree::binomial(100, 8, 124_000, 1)] {

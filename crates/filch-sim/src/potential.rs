@@ -1,7 +1,8 @@
 //! The potential of deques, which bounds the idle time (definition A.1).
 //!
-//! Φ(Q) is 0 for an empty deque, and otherwise exp(μ·D(Q) + κ·F(Q)): D(Q) is the largest depth potential of its nodes, F(Q) the largest fork
-//! potential, and 1 more for a node that is not the newest. Potentials are kept as logarithms, since F may be thousands.
+//! Φ(Q) is 0 for an empty deque, and otherwise exp(μ·D(Q) + κ·F(Q)): D(Q) is the largest depth potential of its nodes,
+//! F(Q) the largest fork potential, and 1 more for a node that is not the newest. Potentials are kept as logarithms,
+//! since F may be thousands.
 
 use crate::bound::{Bound, KAPPA};
 use crate::dag::Dag;
@@ -9,16 +10,17 @@ use crate::engine::Machine;
 
 /// How far a node is from the root, or from the end.
 ///
-/// The document has two readings, and the lemma that a step never increases the potential (A.5) holds for neither. It does for the longest
-/// path from the root, with the rest of the proof as it is.
+/// The document has two readings, and the lemma that a step never increases the potential (A.5) holds for neither. It
+/// does for the longest path from the root, with the rest of the proof as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Distance {
     /// What remains of T∞ and F after the longest path from the root.
     FromRoot,
-    /// What remains after the shortest such path, as definition A.1 says. A join has more of it than the end of its longer branch.
+    /// What remains after the shortest such path, as definition A.1 says. A join has more of it than the end of its
+    /// longer branch.
     ShortestFromRoot,
-    /// The longest path to the end, as figure 7 says. The oldest node of a deque may have less of it than the others, if its branch is the
-    /// shorter one; then a transfer adds its potential and takes none away.
+    /// The longest path to the end, as figure 7 says. The oldest node of a deque may have less of it than the others,
+    /// if its branch is the shorter one; then a transfer adds its potential and takes none away.
     ToEnd,
 }
 

@@ -18,8 +18,8 @@ use crate::dag::{Builder, Dag};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// The calls of the Fibonacci function: a fork and a join for each call with n ≥ 2, a node for each other one. The larger call is the
-    /// first branch.
+    /// The calls of the Fibonacci function: a fork and a join for each call with n ≥ 2, a node for each other one. The
+    /// larger call is the first branch.
     Fib {
         /// The argument of the first call.
         n: u32,
@@ -31,16 +31,17 @@ pub enum Shape {
         /// The nodes of each leaf.
         grain: u32,
     },
-    /// A chain of forks, each with the rest of the chain as its first branch and a leaf as its second one: as many nested forks as there
-    /// can be.
+    /// A chain of forks, each with the rest of the chain as its first branch and a leaf as its second one: as many
+    /// nested forks as there can be.
     Comb {
         /// The number of forks.
         teeth: u32,
         /// The nodes of each leaf except the innermost one, which has one.
         grain: u32,
     },
-    /// A tree whose nodes other than the root have `children` children with a probability of so many millionths, like the binomial trees of the
-    /// Unbalanced Tree Search benchmark. A node forks off its children one by one and runs the last one itself.
+    /// A tree whose nodes other than the root have `children` children with a probability of so many millionths, like
+    /// the binomial trees of the Unbalanced Tree Search benchmark. A node forks off its children one by one and runs
+    /// the last one itself.
     Uts {
         /// The children of the root.
         root: u32,

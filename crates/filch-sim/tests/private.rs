@@ -62,8 +62,8 @@ fn tokens_are_those_of_the_steps() {
     });
 }
 
-/// Lemma A.2 is an equation: all cases together are within three standard errors, and each within four and a half, which one of them would
-/// exceed by chance in one session of a thousand.
+/// Lemma A.2 is an equation: all cases together are within three standard errors, and each within four and a half,
+/// which one of them would exceed by chance in one session of a thousand.
 #[test]
 fn expected_communication_is_work_over_delta_less_one() {
     let (mut sum, mut cases) = (0.0, 0);
@@ -111,10 +111,10 @@ fn a_seed_is_a_trace() {
     }
 }
 
-/// A fork and two leaves of one node, on two workers that attempt a transfer in every second step, as solved by hand: the fork takes a
-/// geometric number of steps with mean 2. Then with probability 1/2 the worker runs a leaf, and the other one follows: 1 step, 2 for the other
-/// leaf, 2 for the join. Otherwise it gives a leaf away, and each worker takes a geometric number of steps for its leaf: 1 step, then 8/3 for
-/// the slower one, and 2 for the join.
+/// A fork and two leaves of one node, on two workers that attempt a transfer in every second step, as solved by hand:
+/// the fork takes a geometric number of steps with mean 2. Then with probability 1/2 the worker runs a leaf, and the
+/// other one follows: 1 step, 2 for the other leaf, 2 for the join. Otherwise it gives a leaf away, and each worker
+/// takes a geometric number of steps for its leaf: 1 step, then 8/3 for the slower one, and 2 for the join.
 #[test]
 fn the_smallest_fork_takes_the_time_that_is_expected() {
     let dag = dag("fib:n=2");

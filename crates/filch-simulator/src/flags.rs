@@ -17,7 +17,8 @@ pub(crate) struct Flags {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// Simulates work stealing on machines of any size: private deques, beside the bound on their time, or leapfrogging on task stacks
+    /// Simulates work stealing on machines of any size: private deques, beside the bound on their time, or leapfrogging
+    /// on task stacks
     Simulate(Simulate),
 }
 
@@ -48,8 +49,8 @@ pub(crate) struct Simulate {
     /// Who begins a transfer: the busy worker (sender) or the idle one (receiver) [default: both]
     #[arg(long, value_name = "WHO", value_delimiter = ',', value_parser = protocol())]
     pub(crate) protocol: Vec<Protocol>,
-    /// Task stacks instead: where a worker looks while it waits for a stolen task. At its thief, at the thieves of that task's descendants if
-    /// the thief has nothing, or then at random workers
+    /// Task stacks instead: where a worker looks while it waits for a stolen task. At its thief, at the thieves of that
+    /// task's descendants if the thief has nothing, or then at random workers
     #[arg(long, value_name = "HOW", value_delimiter = ',', value_parser = waiting(), conflicts_with_all = ["delta", "protocol", "check"])]
     pub(crate) wait: Vec<Waiting>,
     /// The steps of a theft between task stacks

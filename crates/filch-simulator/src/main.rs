@@ -1,5 +1,5 @@
-//! `filch-simulate`, which `filch simulate` starts: mean times of private deques on simulated machines, beside the bound on them; and
-//! speed-ups of task stacks.
+//! `filch-simulate`, which `filch simulate` starts: mean times of private deques on simulated machines, beside the
+//! bound on them; and speed-ups of task stacks.
 
 mod flags;
 mod session;

@@ -1,15 +1,15 @@
 //! Diffusion of heat on a plate, by explicit time steps.
 //!
 //! The plate is a mesh of `nx` columns of `ny` points. A step computes all columns from the previous ones, by halving
-//! down to strips of `leaf` columns, or on demand if that is 0. The edges stay at 0. The initial temperature is sin x · sin y for x and y from 0
-//! to π, so at time t it should be e⁻²ᵗ · sin x · sin y up to the discretization error.
+//! down to strips of `leaf` columns, or on demand if that is 0. The edges stay at 0. The initial temperature is sin x ·
+//! sin y for x and y from 0 to π, so at time t it should be e⁻²ᵗ · sin x · sin y up to the discretization error.
 //!
 //! What it stresses: a sequence of many small fork trees, each with some hundred tasks of equal length. A step is a
 //! barrier. If the columns exceed the caches, memory sets the pace. The span of a step is Θ(log nx) forks plus one
 //! strip.
 //!
-//! Unlike in `jacobi`, all executors fork the same strips unless `leaf` is 0. Every executor computes a point in the same way, so the
-//! plate must equal that of the sequential program bit for bit.
+//! Unlike in `jacobi`, all executors fork the same strips unless `leaf` is 0. Every executor computes a point in the
+//! same way, so the plate must equal that of the sequential program bit for bit.
 
 use std::f64::consts::PI;
 

@@ -20,7 +20,8 @@
 //!
 //! Searches of [graphs](graph) and walks over [trees] are worklist programs instead: see [`Kind`]. They run on a
 //! [`Team`](filch::worklist::Team). Its queue returns each task once ([`Instance::list_exactly_once`]), or may be of
-//! any kind for tasks that may run twice ([`Instance::list_at_least_once`]). [Queue programs](queue) measure one queue by itself.
+//! any kind for tasks that may run twice ([`Instance::list_at_least_once`]). [Queue programs](queue) measure one queue
+//! by itself.
 
 mod answer;
 mod checks;

@@ -1,9 +1,9 @@
 //! Arrays that begin at a cache line, wherever the allocator places others: otherwise each row of a leaf may share its
 //! lines with others, and wide loads cross them, in one runner and not in the next.
 //!
-//! Those that a run makes also begin at a fixed distance from a page: otherwise rows of two matrices may take each other's places in the
-//! first cache, which costs a product up to an eighth of its time, again not in all runners. (Those made before the scheduler starts lie
-//! alike in all.)
+//! Those that a run makes also begin at a fixed distance from a page: otherwise rows of two matrices may take each
+//! other's places in the first cache, which costs a product up to an eighth of its time, again not in all runners.
+//! (Those made before the scheduler starts lie alike in all.)
 
 use std::ops::{Deref, DerefMut};
 use std::slice;
@@ -68,7 +68,8 @@ impl<T: Copy> Deref for Lines<T> {
 
     fn deref(&self) -> &[T] {
         const { Self::HAS_NO_PADDING };
-        // SAFETY: the lines are one array of values, initialized, of at least `len` by the invariant, and borrowed with this.
+        // SAFETY: the lines are one array of values, initialized, of at least `len` by the invariant, and borrowed with
+        // this.
         unsafe { slice::from_raw_parts(self.lines[self.lead..].as_ptr().cast(), self.len) }
     }
 }

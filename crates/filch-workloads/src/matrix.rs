@@ -100,7 +100,8 @@ pub(crate) enum Into {
     Subtract,
 }
 
-/// Computes a product in place: eight products of quadrants, four at a time. Long leaves look for thieves if it `POLLS`.
+/// Computes a product in place: eight products of quadrants, four at a time. Long leaves look for thieves if it
+/// `POLLS`.
 pub(crate) fn product<const POLLS: bool, J: ForkJoin>(
     j: &mut J,
     into: Into,

@@ -1,5 +1,5 @@
-//! The queens problem as the public comparison of C++ runtimes has it: a task receives its board, an array of a constant
-//! length, by value, and first looks which columns of the next row are free.
+//! The queens problem as the public comparison of C++ runtimes has it: a task receives its board, an array of a
+//! constant length, by value, and first looks which columns of the next row are free.
 
 use filch_catalogue::ParamError;
 use filch_catalogue::programs;

@@ -1,6 +1,6 @@
 //! Multiplication of square matrices of integers by quarters, as the public comparison of C++ runtimes has it: four
-//! products at a time, then the four that add to them, down to leaves of order 32. A run also makes the matrices, all of
-//! whose elements are one.
+//! products at a time, then the four that add to them, down to leaves of order 32. A run also makes the matrices, all
+//! of whose elements are one.
 
 use std::marker::PhantomData;
 
@@ -88,9 +88,9 @@ impl Forks for Instance {
 
 /// A task that adds a product of blocks of A and B to a block of C.
 ///
-/// Invariant: `a`, `b` and `c` point to the first element of an n × n block of matrices with rows of `stride`, which live
-/// for `'m`; n is [`LEAF`] times a power of two. During `'m` the blocks of A and B are only read, and only this value
-/// accesses the block of C.
+/// Invariant: `a`, `b` and `c` point to the first element of an n × n block of matrices with rows of `stride`, which
+/// live for `'m`; n is [`LEAF`] times a power of two. During `'m` the blocks of A and B are only read, and only this
+/// value accesses the block of C.
 pub struct Product<'m> {
     a: *const i32,
     b: *const i32,
@@ -128,8 +128,8 @@ impl<'m> Product<'m> {
         let (n, stride) = (self.n / 2, self.stride);
         let at = |down: usize, right: usize| down * n * stride + right * n;
         [(0, 0), (0, 1), (1, 0), (1, 1)].map(|(row, column)| {
-            // SAFETY: row, column and inner are 0 or 1, so these are quarters of the blocks. The borrow makes this value
-            // inaccessible while they live, and the four of C are disjoint.
+            // SAFETY: row, column and inner are 0 or 1, so these are quarters of the blocks. The borrow makes this
+            // value inaccessible while they live, and the four of C are disjoint.
             let [a, b] = unsafe { [self.a.add(at(row, inner)), self.b.add(at(inner, column))] };
             // SAFETY: as above.
             let c = unsafe { self.c.add(at(row, column)) };

@@ -248,8 +248,9 @@ fn transpose<J: ForkJoin>(
     by_halves(j, 0..blocks, 0..buckets, &|block, bucket| {
         let (piece, to) = (from.piece(block, bucket), &to);
         let place = places[bucket * blocks + block].load(Ordering::Relaxed);
-        // SAFETY: the places are running sums of the sizes of all pieces, bucket by bucket, each of which was seen to end where the next
-        // one begins, and the last one at the end of `to`. So each piece has room there that is no other's; the source is another slice.
+        // SAFETY: the places are running sums of the sizes of all pieces, bucket by bucket, each of which was seen to
+        // end where the next one begins, and the last one at the end of `to`. So each piece has room there that is no
+        // other's; the source is another slice.
         unsafe { piece.as_ptr().copy_to_nonoverlapping(to.0.add(place), piece.len()) };
     });
 }

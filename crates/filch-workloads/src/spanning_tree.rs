@@ -13,11 +13,11 @@
 //! before itself.
 //!
 //! It has left if the task was stolen: buffers are drained in order, and the thief has seen the push. If the worker
-//! popped it itself, it has left if there is a fence in between, and that is so if
-//! [every pop has one](Queue::FENCES_POPS): on `the`, `chase-lev`, `chase-lev-fixed` and `abp`. Elsewhere two neighbours
-//! *x* and *y*, pushed and popped at the same time by two workers, may become each other's parents, as each load comes
-//! before the other's store has left. On one worker there is nothing to order. The argument is about processors with
-//! total store order; on others the program does not rely on it.
+//! popped it itself, it has left if there is a fence in between, and that is so if [every pop has
+//! one](Queue::FENCES_POPS): on `the`, `chase-lev`, `chase-lev-fixed` and `abp`. Elsewhere two neighbours *x* and *y*,
+//! pushed and popped at the same time by two workers, may become each other's parents, as each load comes before the
+//! other's store has left. On one worker there is nothing to order. The argument is about processors with total store
+//! order; on others the program does not rely on it.
 //!
 //! **By compare-and-swap**, the variant, a vertex gets one parent: once per vertex, not per edge, since a load comes
 //! first. Each parent of a ring would be visited after its own swap and before its child's, so each swap would come
@@ -202,8 +202,8 @@ impl Lists for Instance {
 
     fn exactly_once<Q: Queue>(&mut self, team: &mut Team<Q>) -> Listed {
         let is_right = may_store::<Q>(team.workers());
-        // Relaxed, all: until all threads are joined, a parent is only compared with `NONE`. That there is no ring needs
-        // only what the head of this file says, or with a swap that the queue publishes the task.
+        // Relaxed, all: until all threads are joined, a parent is only compared with `NONE`. That there is no ring
+        // needs only what the head of this file says, or with a swap that the queue publishes the task.
         if is_right && self.adoption != Adoption::Swap {
             self.visit(team, |place, parent| {
                 let is_free = place.load(Ordering::Relaxed) == NONE;

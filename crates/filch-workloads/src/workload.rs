@@ -53,7 +53,8 @@ macro_rules! instances {
             /// ```
             ///
             /// # Panics
-            /// If it is not a worklist program: see [`Instance::kind`]; or if it [would be wrong](Self::why_not_listed).
+            /// If it is not a worklist program: see [`Instance::kind`]; or if it [would be
+            /// wrong](Self::why_not_listed).
             pub fn list_exactly_once<Q: Queue>(&mut self, team: &mut worklist::Team<Q>) -> Listed {
                 self.check_list::<Q>(team.workers());
                 match self {
@@ -75,7 +76,8 @@ macro_rules! instances {
                 }
             }
 
-            /// Why this worklist program, with its parameters, would be wrong on such queues: a sentence, if it would be.
+            /// Why this worklist program, with its parameters, would be wrong on such queues: a sentence, if it would
+            /// be.
             ///
             /// ```
             /// use filch_queue::{ChaseLev, Lace};

@@ -1,6 +1,6 @@
-//! Slots for forks that are not on the task stack, because it is full or the head is unknown; or which have left it, because
-//! their worker runs them before their joins. These leave an empty task on the stack, which a thief may take as any other;
-//! the [floor](crate::protocol::limits) of the limits makes their joins cold.
+//! Slots for forks that are not on the task stack, because it is full or the head is unknown; or which have left it,
+//! because their worker runs them before their joins. These leave an empty task on the stack, which a thief may take as
+//! any other; the [floor](crate::protocol::limits) of the limits makes their joins cold.
 //!
 //! Invariant: forks end newest first, so the newest kept fork is the next to be joined.
 
@@ -23,8 +23,8 @@ pub(crate) struct Aside {
     spare: UnsafeCell<Vec<NonNull<Slot>>>,
     /// The number of forks here because the task stack is full.
     overflow: Cell<usize>,
-    /// Forks that the worker has run before their joins, newest last: the index of the slot where each lay on the stack, and
-    /// where it lies now.
+    /// Forks that the worker has run before their joins, newest last: the index of the slot where each lay on the
+    /// stack, and where it lies now.
     early: Cell<Vec<(usize, NonNull<Slot>)>>,
 }
 
@@ -78,9 +78,9 @@ impl Own<'_, Aside> {
         result
     }
 
-    /// Moves the fork at this index of the stack, the newest that has not been run, away from its slot, so that the worker
-    /// can run it before its join; leaves an empty one there. `recall` calls its argument while no other thread can use the
-    /// slot; or returns `false`, if the fork is stolen.
+    /// Moves the fork at this index of the stack, the newest that has not been run, away from its slot, so that the
+    /// worker can run it before its join; leaves an empty one there. `recall` calls its argument while no other thread
+    /// can use the slot; or returns `false`, if the fork is stolen.
     pub(crate) fn take_early(
         self,
         index: usize,
@@ -141,8 +141,8 @@ impl Own<'_, Aside> {
     /// Moves a slot's contents to `scratch`, and takes the slot back.
     ///
     /// # Safety
-    /// The slot comes from [`newest`](Self::newest) or [`ran_early`](Self::ran_early), and its job is settled or was not
-    /// stolen.
+    /// The slot comes from [`newest`](Self::newest) or [`ran_early`](Self::ran_early), and its job is settled or was
+    /// not stolen.
     pub(crate) unsafe fn recycle(self, slot: NonNull<Slot>, scratch: &Slot) {
         // SAFETY: the slot is this worker's again, as are the scratch slot and the list.
         unsafe {

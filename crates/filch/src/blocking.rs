@@ -13,9 +13,9 @@ fn spares_here() -> Option<&'static Spares> {
     common.spares.as_ref().filter(|spares| spares.has_any(common))
 }
 
-/// Runs `f`, which may block its thread: it waits for a message, a file, a lock. If the pool has
-/// [spare workers](crate::Builder::spares), one of them works meanwhile, so that no processor idles, and what `f` waits
-/// for can run even if all other workers block too. What the current worker has forked can be stolen, unless its pool keeps
+/// Runs `f`, which may block its thread: it waits for a message, a file, a lock. If the pool has [spare
+/// workers](crate::Builder::spares), one of them works meanwhile, so that no processor idles, and what `f` waits for
+/// can run even if all other workers block too. What the current worker has forked can be stolen, unless its pool keeps
 /// forks from thieves until the worker answers, as queues of private tasks and of blocks do.
 ///
 /// Otherwise, and outside all pools, this only calls `f`.

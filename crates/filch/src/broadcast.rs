@@ -22,8 +22,8 @@ use crate::unwind::{AbortOnUnwind, FirstPanic};
 use crate::worker::{Worker, in_handle_style};
 
 impl Common {
-    /// Runs `op` once on every worker, with its number, and returns the results by number. A worker that waits for the others runs
-    /// nothing unrelated meanwhile if `is_confined`.
+    /// Runs `op` once on every worker, with its number, and returns the results by number. A worker that waits for the
+    /// others runs nothing unrelated meanwhile if `is_confined`.
     ///
     /// # Panics
     /// If `op` panics, with the payload of the first such worker by number, once all have ended; as
@@ -80,8 +80,8 @@ impl<P: Pool> ThreadPool<P> {
     /// to set up or collect what belongs to threads or workers.
     ///
     /// A worker runs it when it has run the jobs that it has spawned, or while it waits; a worker in the middle of a
-    /// long task, after that task. A caller from outside sleeps meanwhile; a worker of the pool runs other work, or with
-    /// [`Wait::Leapfrog`](crate::Wait::Leapfrog) and [`Wait::Transitive`](crate::Wait::Transitive) nothing else.
+    /// long task, after that task. A caller from outside sleeps meanwhile; a worker of the pool runs other work, or
+    /// with [`Wait::Leapfrog`](crate::Wait::Leapfrog) and [`Wait::Transitive`](crate::Wait::Transitive) nothing else.
     ///
     /// Cost: an allocation and, for a sleeping worker, a wake-up for each worker: some microseconds.
     ///
@@ -92,8 +92,8 @@ impl<P: Pool> ThreadPool<P> {
     /// ```
     ///
     /// # Panics
-    /// If `op` panics, once all have ended, with the payload of the first such worker by number. If the system refuses a
-    /// worker its thread, which a pool starts when it is first needed. Also from a hook of
+    /// If `op` panics, once all have ended, with the payload of the first such worker by number. If the system refuses
+    /// a worker its thread, which a pool starts when it is first needed. Also from a hook of
     /// [`Builder::on_exit`](crate::Builder::on_exit).
     pub fn broadcast<F, R>(&self, op: F) -> Vec<R>
     where

@@ -12,8 +12,8 @@ use crate::topology::CoreKind;
 
 impl<P: Pool> Builder<P> {
     /// Sets the number of workers. Default: the environment variable `FILCH_WORKERS`, else the number of processors
-    /// that the current thread may use, but at most four times those that a container's quota grants; of these workers as many work
-    /// as there are processors and quota, [at any time](Self::follow_processors).
+    /// that the current thread may use, but at most four times those that a container's quota grants; of these workers
+    /// as many work as there are processors and quota, [at any time](Self::follow_processors).
     ///
     /// ```
     /// let pool = filch::ThreadPool::builder().workers(3).build()?;
@@ -26,13 +26,15 @@ impl<P: Pool> Builder<P> {
         self
     }
 
-    /// Sets whether the number of workers that work at once follows the processors that they may use and, in containers, the quota of
-    /// processor time (control groups of Linux, version 1 or 2; a part of a processor counts as one). Default: yes, unless
-    /// [`workers`](Self::workers) or `FILCH_WORKERS` says how many there are. Never for [pinned](Self::pin) workers.
+    /// Sets whether the number of workers that work at once follows the processors that they may use and, in
+    /// containers, the quota of processor time (control groups of Linux, version 1 or 2; a part of a processor counts
+    /// as one). Default: yes, unless [`workers`](Self::workers) or `FILCH_WORKERS` says how many there are. Never for
+    /// [pinned](Self::pin) workers.
     ///
-    /// [`ThreadPool::workers`] stays what it is. If processors or quota fall below that number, the others end what they have
-    /// begun, and sleep until there is more again; meanwhile they are [spares](Self::spares) for workers that block. Workers ask the
-    /// system once a second, and not while all sleep: so a change takes effect a second later, and an idle pool costs nothing.
+    /// [`ThreadPool::workers`] stays what it is. If processors or quota fall below that number, the others end what
+    /// they have begun, and sleep until there is more again; meanwhile they are [spares](Self::spares) for workers that
+    /// block. Workers ask the system once a second, and not while all sleep: so a change takes effect a second later,
+    /// and an idle pool costs nothing.
     ///
     /// ```
     /// let pool = filch::ThreadPool::builder().workers(64).follow_processors(true).build()?;
@@ -47,7 +49,8 @@ impl<P: Pool> Builder<P> {
         self
     }
 
-    /// Sets the number of spare workers, each of which works while another one [blocks](crate::blocking). Default: none.
+    /// Sets the number of spare workers, each of which works while another one [blocks](crate::blocking). Default:
+    /// none.
     ///
     /// They have the numbers after those of the other workers, and [count](ThreadPool::workers) as workers; a
     /// [broadcast](ThreadPool::broadcast) runs on them too. A spare that is no longer needed ends what it runs first.
@@ -62,10 +65,10 @@ impl<P: Pool> Builder<P> {
         self
     }
 
-    /// Sets whether to pin each worker to its own processor. Default: no. Ignored where the system cannot. Workers share a core only if
-    /// there are more of them than cores, where the system tells which processors do (Linux). The memory of a pinned worker (its deque,
-    /// its counters and all else that is its own) is first written from its processor, so that a machine with several memory nodes takes
-    /// it from the nearest.
+    /// Sets whether to pin each worker to its own processor. Default: no. Ignored where the system cannot. Workers
+    /// share a core only if there are more of them than cores, where the system tells which processors do (Linux). The
+    /// memory of a pinned worker (its deque, its counters and all else that is its own) is first written from its
+    /// processor, so that a machine with several memory nodes takes it from the nearest.
     ///
     /// ```
     /// let pool = filch::ThreadPool::builder().workers(2).pin(true).build()?;
@@ -77,8 +80,9 @@ impl<P: Pool> Builder<P> {
         self
     }
 
-    /// [Pins](Self::pin) each worker to its own processor of this kind; to any, if the current thread may use none of this kind, or
-    /// the system does not tell (Linux does). Unless their number [is set](Self::workers), there is a worker for each.
+    /// [Pins](Self::pin) each worker to its own processor of this kind; to any, if the current thread may use none of
+    /// this kind, or the system does not tell (Linux does). Unless their number [is set](Self::workers), there is a
+    /// worker for each.
     ///
     /// ```
     /// use filch::{CoreKind, ThreadPool};

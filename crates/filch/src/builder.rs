@@ -195,8 +195,8 @@ impl<P: Pool> Builder<P> {
     }
 
     /// Sets the stack size of each worker thread, in bytes, at least [`MIN_STACK_SIZE`]. Default:
-    /// [`DEFAULT_STACK_SIZE`](crate::DEFAULT_STACK_SIZE), or less where the address space is limited or reserved space is locked into
-    /// memory. Otherwise the space is reserved, not committed.
+    /// [`DEFAULT_STACK_SIZE`](crate::DEFAULT_STACK_SIZE), or less where the address space is limited or reserved space
+    /// is locked into memory. Otherwise the space is reserved, not committed.
     ///
     /// ```
     /// fn depth(n: u64) -> u64 {
@@ -212,8 +212,9 @@ impl<P: Pool> Builder<P> {
     }
 
     /// Sets the capacity of each worker's task stack, in tasks. Default: [`DEFAULT_TASK_CAPACITY`], or less where the
-    /// address space is limited or reserved space is locked into memory. Otherwise the space is reserved, not committed. A fork on a full stack runs its second branch
-    /// after the first. For a growing queue this is the initial capacity.
+    /// address space is limited or reserved space is locked into memory. Otherwise the space is reserved, not
+    /// committed. A fork on a full stack runs its second branch after the first. For a growing queue this is the
+    /// initial capacity.
     ///
     /// ```
     /// let pool = filch::ThreadPool::builder().workers(2).task_capacity(2).build()?;
@@ -327,23 +328,24 @@ impl<P: Pool> Builder<P> {
         self
     }
 
-    /// Builds the pool, whose workers sleep until there is work. A first call by a thread that [may work](Self::caller_works) waits for no
-    /// other thread.
+    /// Builds the pool, whose workers sleep until there is work. A first call by a thread that [may
+    /// work](Self::caller_works) waits for no other thread.
     ///
-    /// This starts the first worker's thread, and the others start when they are first needed: each starts two more, so a program waits
-    /// for one thread, not for all, however many processors there are. The last worker's thread starts only when it is needed itself: not
-    /// for one caller at a time that may work and leaves nothing behind, since such a caller is that worker. Late threads have the
-    /// processors of the first worker's, and the signal mask of the thread that called this. If the system refuses one, the pool goes on
-    /// without that worker, with a line on standard error for the first; but a [`broadcast`](ThreadPool::broadcast), which needs all,
-    /// panics.
+    /// This starts the first worker's thread, and the others start when they are first needed: each starts two more, so
+    /// a program waits for one thread, not for all, however many processors there are. The last worker's thread starts
+    /// only when it is needed itself: not for one caller at a time that may work and leaves nothing behind, since such
+    /// a caller is that worker. Late threads have the processors of the first worker's, and the signal mask of the
+    /// thread that called this. If the system refuses one, the pool goes on without that worker, with a line on
+    /// standard error for the first; but a [`broadcast`](ThreadPool::broadcast), which needs all, panics.
     ///
-    /// A [`broadcast`](ThreadPool::broadcast) starts all, for a service that wants them before its first request. And `build` does, if they
-    /// have [hooks](Self::on_start), [interrupts](Self::interrupts) or their own [processors](Self::pin), or [never sleep](Idle::Spin).
+    /// A [`broadcast`](ThreadPool::broadcast) starts all, for a service that wants them before its first request. And
+    /// `build` does, if they have [hooks](Self::on_start), [interrupts](Self::interrupts) or their own
+    /// [processors](Self::pin), or [never sleep](Idle::Spin).
     ///
-    /// If the system refuses something else later, the pool gets slower or, where nothing else is safe, ends the process
-    /// with a message: if there is no memory for a job, or if the system revokes, while the program runs, the calls
-    /// that wake threads (`futex`) or pass a barrier (`membarrier`). If it refuses those calls from the beginning, the
-    /// pool works without them: threads then yield repeatedly instead of sleeping.
+    /// If the system refuses something else later, the pool gets slower or, where nothing else is safe, ends the
+    /// process with a message: if there is no memory for a job, or if the system revokes, while the program runs, the
+    /// calls that wake threads (`futex`) or pass a barrier (`membarrier`). If it refuses those calls from the
+    /// beginning, the pool works without them: threads then yield repeatedly instead of sleeping.
     ///
     /// # Errors
     /// [`BuildError`] if a setting is out of range or the system refuses memory or threads. Nothing is left behind.

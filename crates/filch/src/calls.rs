@@ -1,10 +1,11 @@
 //! Interrupts that thieves send themselves.
 //!
 //! **Paper.** Umut A. Acar, Arthur Charguéraud and Mike Rainey, *Scheduling Parallel Programs by Work Stealing with
-//! Private Deques*, PPoPP 2013, section 4: where owners must answer, the first way to reach one in the middle of a long task is for the
-//! idle processor to interrupt it. The paper does not build it.
+//! Private Deques*, PPoPP 2013, section 4: where owners must answer, the first way to reach one in the middle of a long
+//! task is for the idle processor to interrupt it. The paper does not build it.
 //!
-//! Invariant: a thread is called only while it is in the list, which is emptied, by [`Answering`], before any of them may end.
+//! Invariant: a thread is called only while it is in the list, which is emptied, by [`Answering`], before any of them
+//! may end.
 
 use std::cell::Cell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -26,8 +27,8 @@ impl Calls {
         Self { period, threads: Mutex::default() }
     }
 
-    /// Interrupts `worker`, whom this thief has asked, if the thief has waited for a period; `since` says since when, if it has begun. The
-    /// system orders the request before the signal.
+    /// Interrupts `worker`, whom this thief has asked, if the thief has waited for a period; `since` says since when,
+    /// if it has begun. The system orders the request before the signal.
     pub(crate) fn call(&self, worker: usize, since: &Cell<Option<Instant>>) {
         let now = Instant::now();
         let Some(begun) = since.get() else {

@@ -5,8 +5,8 @@ use crate::here::{Any, Here};
 use crate::job::Body;
 use crate::thread_pool::ThreadPool;
 
-/// As [`join`](crate::join()), but each branch is told whether a thief took it. So a branch can do less on its own worker,
-/// such as reuse a buffer of its caller's, or split its work further only if somebody wants work.
+/// As [`join`](crate::join()), but each branch is told whether a thief took it. So a branch can do less on its own
+/// worker, such as reuse a buffer of its caller's, or split its work further only if somebody wants work.
 ///
 /// The first branch is never stolen. The second is taken by another worker; or by the same one, if the first branch
 /// [yields](crate::yield_now) or waits. In handle style, compare [`Worker::index`](crate::Worker::index) in the branch

@@ -39,10 +39,10 @@ impl Own<'_, Home> {
 /// hold nothing that such a task needs.
 ///
 /// The task may be a job or a fork of this worker's or another's; this worker's newest comes first (in the pool
-/// [`Split`](crate::pool::Split); other pools take the oldest of its forks). With [`Wait::Leapfrog`](crate::Wait::Leapfrog) and
-/// [`Wait::Transitive`](crate::Wait::Transitive) a worker runs nothing unrelated, so only a
-/// [broadcast](crate::broadcast); so does a worker whose thread's stack is half used. Outside all pools it only
-/// yields the processor.
+/// [`Split`](crate::pool::Split); other pools take the oldest of its forks). With
+/// [`Wait::Leapfrog`](crate::Wait::Leapfrog) and [`Wait::Transitive`](crate::Wait::Transitive) a worker runs nothing
+/// unrelated, so only a [broadcast](crate::broadcast); so does a worker whose thread's stack is half used. Outside all
+/// pools it only yields the processor.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicBool, Ordering::SeqCst};

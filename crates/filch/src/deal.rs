@@ -9,14 +9,16 @@ use filch_queue::{Counts, Hand, Owner, Queue, Steal, Task, Thief, deal_out};
 
 use crate::processors::Deal;
 
-/// Tries to take a task by `attempt`. Also answers the worker's own thieves, since every wait loop steals. Where the attempt may
-/// [wait](filch_queue::Progress::WaitsForOwner), it first gives its own thieves an answer that lasts, so no two workers wait for each other.
+/// Tries to take a task by `attempt`. Also answers the worker's own thieves, since every wait loop steals. Where the
+/// attempt may [wait](filch_queue::Progress::WaitsForOwner), it first gives its own thieves an answer that lasts, so no
+/// two workers wait for each other.
 ///
-/// Where thieves [poll](Queue::polls) for the owner's answer, the thief waits for it a while, and then withdraws the request; where it
-/// cannot [withdraw](Queue::WITHDRAWS) that, it waits until the answer comes. Afterwards nothing is left that only this thief could take, so
-/// it may sleep or run something else; where it cannot withdraw what was granted, the owner revokes its grant, unless it is told not to.
-/// Elsewhere the thief goes on at once, and has the answer when it comes back. It `insists` now and then while a request stands, for owners
-/// that answer only when they are interrupted.
+/// Where thieves [poll](Queue::polls) for the owner's answer, the thief waits for it a while, and then withdraws the
+/// request; where it cannot [withdraw](Queue::WITHDRAWS) that, it waits until the answer comes. Afterwards nothing is
+/// left that only this thief could take, so it may sleep or run something else; where it cannot withdraw what was
+/// granted, the owner revokes its grant, unless it is told not to. Elsewhere the thief goes on at once, and has the
+/// answer when it comes back. It `insists` now and then while a request stands, for owners that answer only when they
+/// are interrupted.
 pub(crate) fn steal_by<Q: Queue<Native>>(
     owner: &mut Q::Owner,
     thief: &mut Q::Thief,

@@ -37,8 +37,8 @@ impl Described {
     }
 }
 
-/// Sixteen processors: processor n + 8 is the sibling of n on the same core, two cores share a cache of level 3, and two such
-/// caches a node.
+/// Sixteen processors: processor n + 8 is the sibling of n on the same core, two cores share a cache of level 3, and
+/// two such caches a node.
 pub(crate) fn two_nodes_and_four_caches(name: &str) -> Described {
     let machine = Described::new(name);
     for processor in 0..16 {

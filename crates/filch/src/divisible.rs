@@ -21,7 +21,8 @@ use std::slice;
     note = "borrow a collection, as in `&v` or `&mut v`; wrap any other iterator, as in `filch::iter::bridge(lines)`"
 )]
 pub trait Divisible: IntoIterator + Send + Sized {
-    /// Returns the number of items. A loop panics if the parts of a source say that they have more items than the whole.
+    /// Returns the number of items. A loop panics if the parts of a source say that they have more items than the
+    /// whole.
     fn length(&self) -> usize;
 
     /// Returns the first `at` items, and the others. `at` is at most [`Divisible::length`].

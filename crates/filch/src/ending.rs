@@ -1,8 +1,8 @@
 //! Stops and restarts the threads of pools that are never freed.
 //!
-//! Invariant: while such a pool has ended, it has no threads and no jobs. A job pushed in the meantime is not lost: after
-//! the push, and a fence, a thread outside looks whether the pool has ended; and the thread that ends it says so, fences,
-//! and looks for jobs. So one of them starts the threads again.
+//! Invariant: while such a pool has ended, it has no threads and no jobs. A job pushed in the meantime is not lost:
+//! after the push, and a fence, a thread outside looks whether the pool has ended; and the thread that ends it says so,
+//! fences, and looks for jobs. So one of them starts the threads again.
 
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
@@ -21,7 +21,8 @@ pub(crate) struct Mortal<'m> {
     pub(crate) running: &'m Mutex<Running>,
     /// Starts the thread of a worker that has none.
     pub(crate) start_one: &'m (dyn Fn(usize) -> io::Result<Thread> + Sync),
-    /// Starts the threads of a pool that has none, except those that [come late](Common::come_late). On failure some may have started.
+    /// Starts the threads of a pool that has none, except those that [come late](Common::come_late). On failure some
+    /// may have started.
     pub(crate) start: &'m (dyn Fn(&mut Running) -> Result<(), BuildError> + Sync),
 }
 
@@ -32,12 +33,12 @@ pub(crate) fn cannot_start(error: &BuildError) -> ! {
 
 impl Mortal<'_> {
     /// Runs all that the pool has been given, and joins its threads. `again` starts them again, by
-    /// [`Mortal::start_again`], when somebody enters. Returns whether the pool has ended: not if it does not have the threads of all
-    /// workers.
+    /// [`Mortal::start_again`], when somebody enters. Returns whether the pool has ended: not if it does not have the
+    /// threads of all workers.
     ///
     /// # Panics
-    /// On a worker of the pool; on one of another pool, if the system refuses it a thread that waits instead; and if there is work for the
-    /// threads, and they cannot be started again.
+    /// On a worker of the pool; on one of another pool, if the system refuses it a thread that waits instead; and if
+    /// there is work for the threads, and they cannot be started again.
     pub(crate) fn end(&self, again: fn()) -> bool {
         assert!(self.common.here().is_none(), "a task cannot end the global pool, of which it is a part");
         aside(&|| self.end_here(again)).unwrap_or_else(|error| {

@@ -1,7 +1,7 @@
 //! Forks of any number of branches, pushed in order and joined newest first, in both styles.
 //!
-//! Invariant: while the iterator, a branch or the fold runs, the head lies above all tasks that are not joined, so that these may fork
-//! too.
+//! Invariant: while the iterator, a branch or the fold runs, the head lies above all tasks that are not joined, so that
+//! these may fork too.
 
 use std::marker::PhantomData;
 
@@ -56,8 +56,8 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
     }
 }
 
-/// Whether a fork of these items pays as a function of its own: then a caller that forks nothing, as most are, has no registers to save.
-/// But an iterator that does not travel in registers costs more as an argument.
+/// Whether a fork of these items pays as a function of its own: then a caller that forks nothing, as most are, has no
+/// registers to save. But an iterator that does not travel in registers costs more as an argument.
 const fn pays_apart<I>() -> bool {
     size_of::<I>() <= 2 * size_of::<usize>()
 }
@@ -146,7 +146,8 @@ where
     by_closure(items, each, init, fold)
 }
 
-/// Not a call in [`fork_all`] itself, of which the compiler would make four instructions more for each fork on a worker.
+/// Not a call in [`fork_all`] itself, of which the compiler would make four instructions more for each fork on a
+/// worker.
 #[cold]
 #[inline(never)]
 fn on_global<R: Send>(f: impl FnOnce() -> R + Send) -> R {

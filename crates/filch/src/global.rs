@@ -21,21 +21,22 @@ struct Global {
 static GLOBAL: PerProcess<Single<Global>> = PerProcess::new();
 
 impl ThreadPool {
-    /// Returns the pool of the free functions outside all pools, started at first use and never dropped, though it can be
-    /// [ended](Self::end_global). The child of a `fork()` has another one.
+    /// Returns the pool of the free functions outside all pools, started at first use and never dropped, though it can
+    /// be [ended](Self::end_global). The child of a `fork()` has another one.
     ///
     /// Its settings are those of [`Builder::build_global`], if that comes first. Otherwise its size is the environment
-    /// variable `FILCH_WORKERS`, else it [follows](Builder::follow_processors) the processors that the process may use, even if
-    /// the first thread to call is pinned. If the system refuses that many threads or that much address space, the pool has
-    /// smaller stacks or fewer workers, with a warning on standard error. With the feature `timeline`, the variable
-    /// `FILCH_TIMELINE=FILE` has it recorded until the process ends.
+    /// variable `FILCH_WORKERS`, else it [follows](Builder::follow_processors) the processors that the process may use,
+    /// even if the first thread to call is pinned. If the system refuses that many threads or that much address space,
+    /// the pool has smaller stacks or fewer workers, with a warning on standard error. With the feature `timeline`, the
+    /// variable `FILCH_TIMELINE=FILE` has it recorded until the process ends.
     ///
     /// ```
     /// assert!(filch::ThreadPool::global().workers() >= 1);
     /// ```
     ///
     /// # Panics
-    /// If not even one worker can be started, `FILCH_WORKERS` is no number of workers, or the file of `FILCH_TIMELINE` cannot be made.
+    /// If not even one worker can be started, `FILCH_WORKERS` is no number of workers, or the file of `FILCH_TIMELINE`
+    /// cannot be made.
     pub fn global() -> &'static Self {
         let made = GLOBAL.get().get_or_make(|| {
             // Unpinned, even if the first thread to call is pinned.
@@ -58,10 +59,10 @@ impl ThreadPool {
     /// Call it at the end of `main` so that spawned jobs are done and no thread is left, as leak checkers and
     /// libraries that are unloaded require. The memory of the pool stays, where a leak checker finds it.
     ///
-    /// Calls of other threads end first: it waits until the pool has nothing to do, so it may wait for ever if they keep
-    /// coming without a pause. A call that comes while workers leave may find few of them, and starts the threads
-    /// again if it finds none; so does a destructor of a worker's thread-local value. A worker of another pool runs its own pool's jobs
-    /// meanwhile, which may use this pool, too.
+    /// Calls of other threads end first: it waits until the pool has nothing to do, so it may wait for ever if they
+    /// keep coming without a pause. A call that comes while workers leave may find few of them, and starts the threads
+    /// again if it finds none; so does a destructor of a worker's thread-local value. A worker of another pool runs its
+    /// own pool's jobs meanwhile, which may use this pool, too.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
@@ -74,8 +75,8 @@ impl ThreadPool {
     /// ```
     ///
     /// # Panics
-    /// On a worker of the global pool, which would wait for itself; and on one of another pool, if the system refuses a thread that waits
-    /// for it.
+    /// On a worker of the global pool, which would wait for itself; and on one of another pool, if the system refuses a
+    /// thread that waits for it.
     pub fn end_global() {
         if let Some(global) = GLOBAL.get().get() {
             global.mortal(|pool| _ = pool.end(again));

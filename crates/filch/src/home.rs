@@ -66,14 +66,15 @@ pub(crate) struct Home {
     pub(crate) trails: Cell<Trails>,
     /// Of the thread's own stack.
     lower_half: Cell<LowerHalf>,
-    /// How many times the rest of the stack had been halved, plus one, when the worker began a job although its stack was
-    /// [low](Home::is_stack_low); else 0.
+    /// How many times the rest of the stack had been halved, plus one, when the worker began a job although its stack
+    /// was [low](Home::is_stack_low); else 0.
     reluctant: Cell<u32>,
     /// Whom the worker wakes once its turn is over.
     owed: Cell<Wakes>,
     /// Whether the thread is in the handler of a signal.
     pub(crate) is_interrupted: Cell<bool>,
-    /// What loops that start here know of a block around them. After a panic it is stale, which costs a loop a look at the clock.
+    /// What loops that start here know of a block around them. After a panic it is stale, which costs a loop a look at
+    /// the clock.
     pub(crate) outer: Cell<Outer>,
 }
 
@@ -150,7 +151,8 @@ impl Home {
         number
     }
 
-    /// Returns what `look` finds first at the workers, including this one, in the order in which this one looks for work.
+    /// Returns what `look` finds first at the workers, including this one, in the order in which this one looks for
+    /// work.
     pub(crate) fn at_victims<R>(&self, look: impl FnMut(usize) -> Option<R>) -> Option<R> {
         if let Some(near) = &self.common.near {
             return near.order(self.index, self.random_below(usize::MAX)).find_map(look);
@@ -164,8 +166,8 @@ impl Home {
         self.finds.set(self.finds.get().wrapping_add(1));
     }
 
-    /// Every so many finds, it is the turn of what the worker may have passed over: then this returns the lane of injected jobs
-    /// that comes first, each in turn. Such a job may block until something has run that the worker [has
+    /// Every so many finds, it is the turn of what the worker may have passed over: then this returns the lane of
+    /// injected jobs that comes first, each in turn. Such a job may block until something has run that the worker [has
     /// itself](Own::has_own_spawned); so while it has anything, many more finds pass.
     #[inline(always)]
     pub(crate) fn next_turn(&self, has_own: impl FnOnce() -> bool) -> Option<Lane> {
@@ -254,9 +256,10 @@ impl Home {
         self.lower_half.get().has_begun()
     }
 
-    /// On a low stack, before the worker does what others should do: naps, and returns `true`, unless there are no others or it has
-    /// [napped](Common::leaves_to_others) for long. What it waits for may end meanwhile; so it naps longer, even alone, the less of the
-    /// stack is left. Once it has run some work after all, it naps again for work within that only when half of the rest is used.
+    /// On a low stack, before the worker does what others should do: naps, and returns `true`, unless there are no
+    /// others or it has [napped](Common::leaves_to_others) for long. What it waits for may end meanwhile; so it naps
+    /// longer, even alone, the less of the stack is left. Once it has run some work after all, it naps again for work
+    /// within that only when half of the rest is used.
     pub(crate) fn hesitates(&self, naps: &Cell<u32>) -> bool {
         const NAPS: u32 = 10;
         const SCARCE: u32 = 2;

@@ -4,10 +4,10 @@
 //! Private Deques*, PPoPP 2013, section 4: where owners must answer, a long task without forks and joins keeps all
 //! thieves waiting, so a thread ticks, and the owners answer on each tick.
 //!
-//! **Three ways.** A tick raises a flag, which tasks check by [`poll`] or [`Worker::poll`](crate::Worker::poll). Or it is
-//! a signal, whose handler answers wherever the task is, unless the worker is using its deque, as the worker's own flag
-//! says; the worker then answers soon anyway. Or there is no clock, and thieves send the signal themselves, to the worker that
-//! they [ask](crate::calls).
+//! **Three ways.** A tick raises a flag, which tasks check by [`poll`] or [`Worker::poll`](crate::Worker::poll). Or it
+//! is a signal, whose handler answers wherever the task is, unless the worker is using its deque, as the worker's own
+//! flag says; the worker then answers soon anyway. Or there is no clock, and thieves send the signal themselves, to the
+//! worker that they [ask](crate::calls).
 //!
 //! **The signal** is `SIGURG`, which few programs use, and which is ignored by default: a signal that arrives after the
 //! handler is gone does no harm. The handler does not allocate, lock or make system calls, except that PDQ-S reads the
@@ -29,10 +29,10 @@ use crate::here::Here;
 /// [`Builder::interrupts`](crate::Builder::interrupts). From *Scheduling Parallel Programs by Work Stealing with
 /// Private Deques* (Acar, Charguéraud and Rainey, 2013).
 ///
-/// Interrupts are for pools whose thieves need an answer, such as that of [`PdqRAsync`](filch_queue::PdqRAsync). Workers answer
-/// at each fork and join; during a task that does neither for milliseconds, thieves cannot get its worker's earlier
-/// forks. By default nothing interrupts such a task. While no thief waits there are no ticks, and interrupts cost
-/// nothing.
+/// Interrupts are for pools whose thieves need an answer, such as that of [`PdqRAsync`](filch_queue::PdqRAsync).
+/// Workers answer at each fork and join; during a task that does neither for milliseconds, thieves cannot get its
+/// worker's earlier forks. By default nothing interrupts such a task. While no thief waits there are no ticks, and
+/// interrupts cost nothing.
 ///
 /// ```
 /// use std::time::Duration;
@@ -116,12 +116,12 @@ impl Interrupts {
         Self { by: By::Signal, period: Self::DEFAULT_PERIOD, is_steady: false }
     }
 
-    /// Lets a thief that waits for an answer send `SIGURG` itself, to the worker that it asks: the paper's first way. There is no clock; a
-    /// thief sends one once it has found nothing for a period, and again after each further period. The rest is as with
-    /// [`Interrupts::signal`].
+    /// Lets a thief that waits for an answer send `SIGURG` itself, to the worker that it asks: the paper's first way.
+    /// There is no clock; a thief sends one once it has found nothing for a period, and again after each further
+    /// period. The rest is as with [`Interrupts::signal`].
     ///
-    /// Pools whose owners deal tasks out themselves, such as that of [`PdqS`](filch_queue::PdqS), cannot be built with it: their thieves ask
-    /// nobody in particular.
+    /// Pools whose owners deal tasks out themselves, such as that of [`PdqS`](filch_queue::PdqS), cannot be built with
+    /// it: their thieves ask nobody in particular.
     ///
     /// ```
     /// # #[cfg(unix)] {
@@ -156,8 +156,8 @@ impl Interrupts {
         Self { period, ..self }
     }
 
-    /// Lets the clock tick also while no thief waits, as the paper's clock does: to measure what ticks cost, or to bound
-    /// the wait of a thief that has just asked by a period. It changes nothing where there is no clock.
+    /// Lets the clock tick also while no thief waits, as the paper's clock does: to measure what ticks cost, or to
+    /// bound the wait of a thief that has just asked by a period. It changes nothing where there is no clock.
     ///
     /// ```
     /// let steady = filch::Interrupts::flag().steady();

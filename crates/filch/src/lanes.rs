@@ -1,8 +1,8 @@
 //! Two lanes for jobs: now, and whenever.
 //!
-//! Jobs of the second lane are in a queue of their own, which workers look at last; but each worker looks there first after
-//! every 64 jobs, so that other jobs cannot keep the lane waiting for ever. In the same way, after each other 32 jobs, it
-//! serves jobs from outside before those that workers spawn.
+//! Jobs of the second lane are in a queue of their own, which workers look at last; but each worker looks there first
+//! after every 64 jobs, so that other jobs cannot keep the lane waiting for ever. In the same way, after each other 32
+//! jobs, it serves jobs from outside before those that workers spawn.
 //!
 //! Invariant: if workers end their jobs, each job of either lane begins.
 

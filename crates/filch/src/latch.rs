@@ -27,8 +27,8 @@ pub(crate) type Latch = latch::Latch<Native, Waiter>;
 /// The thread that waits for a latch.
 #[derive(Clone, Debug)]
 pub(crate) enum Waiter {
-    /// A worker: its pool, its number, and [how many jobs it had spawned](crate::home::Home::spawns) before; of that the low
-    /// half, since each frame of a recursion through scopes has a waiter.
+    /// A worker: its pool, its number, and [how many jobs it had spawned](crate::home::Home::spawns) before; of that
+    /// the low half, since each frame of a recursion through scopes has a waiter.
     Worker(Arc<Common>, u16, u32),
     Thread(Arc<Event<Native>>),
 }
@@ -64,7 +64,8 @@ impl Waiter {
         }
     }
 
-    /// Returns how many jobs it had spawned before, if it is a worker. It has spawned so many `now`, fewer than 2³¹ more or less.
+    /// Returns how many jobs it had spawned before, if it is a worker. It has spawned so many `now`, fewer than 2³¹
+    /// more or less.
     pub(crate) fn spawns(&self, now: usize) -> usize {
         match self {
             Self::Worker(.., spawns) => now.wrapping_sub((now as u32).wrapping_sub(*spawns).cast_signed() as usize),
@@ -89,7 +90,8 @@ thread_local! {
 }
 
 /// Looks for about as long as it takes to fall asleep and be woken; returns whether the latch is over. In between it
-/// yields the processor, which the awaited things may need, unless that may last as long as a part of another program's.
+/// yields the processor, which the awaited things may need, unless that may last as long as a part of another
+/// program's.
 fn is_over_soon(latch: &Latch) -> bool {
     const LONG: Duration = Duration::from_micros(10);
     const LOOKS: u32 = 64;

@@ -1,23 +1,25 @@
 //! Workers whose threads start when they are first needed.
 //!
-//! To start a thread, and to end it, takes as long as to make the rest of a pool of two. A caller that works takes the last seat first, so
-//! while there is one caller, the last worker's thread would only sleep; and on a machine of many processors a program that has little
-//! work would wait for threads without any. So a new pool has the first worker's thread, and its other workers are asleep without one,
-//! which whoever wakes the worker starts.
+//! To start a thread, and to end it, takes as long as to make the rest of a pool of two. A caller that works takes the
+//! last seat first, so while there is one caller, the last worker's thread would only sleep; and on a machine of many
+//! processors a program that has little work would wait for threads without any. So a new pool has the first worker's
+//! thread, and its other workers are asleep without one, which whoever wakes the worker starts.
 //!
-//! Most programs that need a second of these threads soon need all. So each thread that starts late starts two more, which sleep, before it
-//! looks for work: the threads come up as a tree, in a time that grows with the logarithm of their number, and no caller starts them all.
-//! The last worker is not among those: its thread waits until it is needed.
+//! Most programs that need a second of these threads soon need all. So each thread that starts late starts two more,
+//! which sleep, before it looks for work: the threads come up as a tree, in a time that grows with the logarithm of
+//! their number, and no caller starts them all. The last worker is not among those: its thread waits until it is
+//! needed.
 //!
-//! A late thread starts as if it had been there: on the processors of the first worker, and with the signals blocked that the thread which
-//! made the pool had blocked. (It has the priority of the thread that starts it, if the program gives its threads different ones.) If the
-//! system refuses it when it is needed, the pool has a worker less.
+//! A late thread starts as if it had been there: on the processors of the first worker, and with the signals blocked
+//! that the thread which made the pool had blocked. (It has the priority of the thread that starts it, if the program
+//! gives its threads different ones.) If the system refuses it when it is needed, the pool has a worker less.
 //!
 //! Invariants.
-//! * I1: once somebody has given such a worker's own thread its seat, the thread starts, or the worker is dead: nobody can wake it or
-//!   take its seat, and it does not count as searching. No thread starts to sleep once the pool closes.
-//! * I2: what starts a thread may be the host's or the user's code, as may a panic hook. It runs outside all pools, though the thread
-//!   may be a worker, whose head in memory need not be above all its tasks; and never [within an owner's turn](crate::protocol::sharer).
+//! * I1: once somebody has given such a worker's own thread its seat, the thread starts, or the worker is dead: nobody
+//!   can wake it or take its seat, and it does not count as searching. No thread starts to sleep once the pool closes.
+//! * I2: what starts a thread may be the host's or the user's code, as may a panic hook. It runs outside all pools,
+//!   though the thread may be a worker, whose head in memory need not be above all its tasks; and never [within an
+//!   owner's turn](crate::protocol::sharer).
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -91,7 +93,8 @@ impl Inherited {
     }
 }
 
-/// Returns the number of the first worker whose thread can start late: after the first worker of all, and after those that begin awake.
+/// Returns the number of the first worker whose thread can start late: after the first worker of all, and after those
+/// that begin awake.
 pub(crate) fn first(begins: &[Begins]) -> usize {
     begins.iter().rposition(|begins| *begins == Begins::Awake).map_or(1, |awake| awake + 1)
 }
@@ -120,8 +123,8 @@ impl State {
 }
 
 impl Late {
-    /// For the workers from number `first` to the one before `end`, each of which sleeps. `begin` starts a worker's thread, which
-    /// [adopts](Inherited::adopt) its last argument.
+    /// For the workers from number `first` to the one before `end`, each of which sleeps. `begin` starts a worker's
+    /// thread, which [adopts](Inherited::adopt) its last argument.
     pub(crate) fn new(
         first: usize,
         end: usize,
@@ -133,8 +136,8 @@ impl Late {
         Self { first, inherited, begin: Box::new(begin), states, next, has_warned }
     }
 
-    /// Starts a worker's thread, unless it has been started: the caller has given it its seat. If the pool `is_over`, the worker leaves
-    /// instead. Returns whether there is a thread.
+    /// Starts a worker's thread, unless it has been started: the caller has given it its seat. If the pool `is_over`,
+    /// the worker leaves instead. Returns whether there is a thread.
     ///
     /// # Errors
     /// The system's, if it refuses the thread. The worker is then dead.
@@ -379,8 +382,8 @@ impl Common {
         self.late.get().into_iter().flat_map(|late| late.workers().map(move |worker| (&**late, worker)))
     }
 
-    /// Returns whether all that [come late](Self::come_late) have left. Those without a thread do so here, after the others, unless a
-    /// guest has the seat.
+    /// Returns whether all that [come late](Self::come_late) have left. Those without a thread do so here, after the
+    /// others, unless a guest has the seat.
     pub(crate) fn late_has_left(&self) -> bool {
         let Some(late) = self.late.get() else { return true };
         let retire = |worker| {
@@ -414,7 +417,8 @@ impl Common {
         wait_until(|| self.late_has_left());
     }
 
-    /// Starts the threads of all that come late, which have left. The pool goes on without those that the system refuses.
+    /// Starts the threads of all that come late, which have left. The pool goes on without those that the system
+    /// refuses.
     pub(crate) fn late_starts_again(&self) {
         for (late, worker) in self.late_workers() {
             let Some(mut state) = late.state(worker) else { continue };

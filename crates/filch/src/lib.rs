@@ -1,7 +1,7 @@
 //! Runs parts of a program on several processors: fork–join by work stealing.
 //!
-//! A program says where two computations *may* run in parallel, and the workers of a pool decide whether they do. A fork
-//! that nobody steals costs a few nanoseconds, so there is no grain or threshold to tune.
+//! A program says where two computations *may* run in parallel, and the workers of a pool decide whether they do. A
+//! fork that nobody steals costs a few nanoseconds, so there is no grain or threshold to tune.
 //!
 //! ```
 //! fn fib(n: u64) -> u64 {
@@ -80,13 +80,15 @@
 //! assert_eq!(even, [0, 4, 16, 36, 64]);
 //! ```
 //!
-//! [`try_for_each`] and [`try_map_reduce`] end at the first error, and so also when somebody makes a request to [`Stop`].
+//! [`try_for_each`] and [`try_map_reduce`] end at the first error, and so also when somebody makes a request to
+//! [`Stop`].
 //!
-//! A loop can have a state for each worker, such as a scratch buffer: [`for_each_init`]. [`PerWorker`] keeps such values
-//! beyond one loop. [`map_reduce_from`] takes a function that makes the neutral element, where [`map_reduce`] clones one.
+//! A loop can have a state for each worker, such as a scratch buffer: [`for_each_init`]. [`PerWorker`] keeps such
+//! values beyond one loop. [`map_reduce_from`] takes a function that makes the neutral element, where [`map_reduce`]
+//! clones one.
 //!
-//! For tasks that may outlive their spawner, use a [`scope`]; for a result that is wanted later, [`submit`]; for jobs that
-//! nobody awaits, [`spawn`].
+//! For tasks that may outlive their spawner, use a [`scope`]; for a result that is wanted later, [`submit`]; for jobs
+//! that nobody awaits, [`spawn`].
 //!
 //! # Handles: the fastest way
 //!
@@ -128,15 +130,16 @@
 //! pool joins its threads.
 //!
 //! A task that blocks its thread calls [`blocking`], so that a [spare worker](Builder::spares) works meanwhile.
-//! [`spawn_whenever`] and [`submit_whenever`] are for jobs that can wait: workers run them when they have nothing else to
-//! do, and now and then even if they have.
+//! [`spawn_whenever`] and [`submit_whenever`] are for jobs that can wait: workers run them when they have nothing else
+//! to do, and now and then even if they have.
 //!
-//! [`Builder::build_global`] gives the global pool other settings, and [`ThreadPool::end_global`] joins its threads, for
-//! programs that must leave none. [`ThreadPool::wait_idle`] waits for spawned jobs, [`Builder::on_panic`] gets their
-//! panics, and [`broadcast`] runs a closure once on every worker.
+//! [`Builder::build_global`] gives the global pool other settings, and [`ThreadPool::end_global`] joins its threads,
+//! for programs that must leave none. [`ThreadPool::wait_idle`] waits for spawned jobs, [`Builder::on_panic`] gets
+//! their panics, and [`broadcast`] runs a closure once on every worker.
 //!
 //! Idle workers sleep and use no processor time. [`ThreadPool::stats`] returns counters, which cost nothing while
-//! nothing is stolen. With the feature `timeline`, `ThreadPool::record` returns what each worker did, and when, for a viewer.
+//! nothing is stolen. With the feature `timeline`, `ThreadPool::record` returns what each worker did, and when, for a
+//! viewer.
 //!
 //! *Waiting.* A worker whose task was stolen does useful work while it waits; [`Wait`] says which. With
 //! [`Wait::Leapfrog`] it runs only parts of what it waits for, so locks may be held across a join, and no stack gets
@@ -166,8 +169,8 @@
 //! functions, start a new pool at first use. A pool that the parent made panics when the child gives it work; dropping
 //! it waits for nobody, and frees little. This holds if the forking thread neither is a worker nor waits for one; a
 //! task may fork a process only to run another program in it. It also requires a system that lets the child of a
-//! multithreaded program do more than that, such as allocate memory. In the child, a worker that overflows its stack ends
-//! the process without saying so, and [`std::thread::current`] does not know the workers' names.
+//! multithreaded program do more than that, such as allocate memory. In the child, a worker that overflows its stack
+//! ends the process without saying so, and [`std::thread::current`] does not know the workers' names.
 //!
 //! # Panics
 //!
@@ -181,8 +184,8 @@
 //!
 //! # Inside
 //!
-//! [`inside`] is for libraries that give filch another interface, as the drop-in for `rayon-core` does, and for checkers of
-//! its protocols.
+//! [`inside`] is for libraries that give filch another interface, as the drop-in for `rayon-core` does, and for
+//! checkers of its protocols.
 
 #[cfg(not(target_pointer_width = "64"))]
 compile_error!(

@@ -1,15 +1,15 @@
 //! The defaults of a pool: the number of workers, and the address space they use.
 //!
-//! Invariant: where the address space is limited, a pool leaves most of it to the rest of the program; and where reserved space is memory,
-//! it reserves little.
+//! Invariant: where the address space is limited, a pool leaves most of it to the rest of the program; and where
+//! reserved space is memory, it reserves little.
 
 use crate::build_error::BuildError;
 use crate::environment::variable;
 use crate::protocol::state;
 
 /// The stack size of each worker thread, unless [`Builder::stack_size`](crate::Builder::stack_size) sets another or the
-/// address space is limited. The space is reserved, not committed; so it is less, 2 MiB, where the process has the system lock what it
-/// reserves into memory, by `mlockall(MCL_FUTURE)`, before it makes the pool.
+/// address space is limited. The space is reserved, not committed; so it is less, 2 MiB, where the process has the
+/// system lock what it reserves into memory, by `mlockall(MCL_FUTURE)`, before it makes the pool.
 pub const DEFAULT_STACK_SIZE: usize = 64 << 20;
 
 /// The smallest stack size of a worker thread, whatever [`Builder::stack_size`](crate::Builder::stack_size) sets:
@@ -41,8 +41,8 @@ pub const MAX_WORKERS: usize = state::MAX_WORKERS;
 /// The largest capacity of a task stack.
 pub const MAX_TASK_CAPACITY: usize = state::MAX_DEPTH;
 
-/// Returns the default for each of `workers` workers, which is `locked` where reserved space is memory, reduced where the address space is
-/// limited, but at least `least`.
+/// Returns the default for each of `workers` workers, which is `locked` where reserved space is memory, reduced where
+/// the address space is limited, but at least `least`.
 pub(crate) fn modest(default: usize, locked: usize, workers: usize, least: usize) -> usize {
     /// The fraction of the address space for all workers together, inverted.
     const SHARE: usize = 8;
@@ -62,7 +62,8 @@ mod system {
             .then(|| usize::try_from(limit.rlim_cur).unwrap_or(usize::MAX))
     }
 
-    /// Whether new mappings are memory from the beginning: locked, if the process has asked for that. It takes some microseconds.
+    /// Whether new mappings are memory from the beginning: locked, if the process has asked for that. It takes some
+    /// microseconds.
     #[cfg(target_os = "linux")]
     pub(super) fn locks_mappings() -> bool {
         // A page without access never is memory, except where the system does not tell and says that all are.

@@ -25,7 +25,8 @@ struct Rings {
 }
 
 impl Near {
-    /// `None`: no worker is nearer to another than the rest, as far as is known; or workers have no processors of their own.
+    /// `None`: no worker is nearer to another than the rest, as far as is known; or workers have no processors of their
+    /// own.
     pub(crate) fn of(workers: usize, deal: &Deal, root: &Path) -> Option<Self> {
         let processors = (0..workers).map_while(|worker| deal.to(worker));
         Self::at(&topology::places(root, processors))
@@ -49,7 +50,8 @@ impl Near {
         Some(Self { sorted, rings })
     }
 
-    /// Returns all workers, including `index`, in the order in which worker `index` looks for work. `random` is any number.
+    /// Returns all workers, including `index`, in the order in which worker `index` looks for work. `random` is any
+    /// number.
     pub(crate) fn order(&self, index: usize, random: usize) -> impl Iterator<Item = usize> {
         let Rings { cache, node } = self.rings[index].clone();
         let all = 0..self.sorted.len();

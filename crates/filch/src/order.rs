@@ -1,7 +1,7 @@
 //! The queue of jobs that a worker has spawned, and the [order](crate::protocol::order) of these and its forks.
 //!
-//! In a pool that waits [strictly](crate::Wait), a worker that joins must not run what it has spawned. There all spawned
-//! jobs count as older than all forks.
+//! In a pool that waits [strictly](crate::Wait), a worker that joins must not run what it has spawned. There all
+//! spawned jobs count as older than all forks.
 //!
 //! Invariant: a word in a queue of spawned jobs comes from [`word_of`], and is converted back once.
 

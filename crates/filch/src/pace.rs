@@ -37,8 +37,8 @@ impl Pace {
         Self { block: 1, started: clock::now(), is_fine: false, halved: 0, inner_since: 0 }
     }
 
-    /// Starts a loop of so many items. If it is within a block of an outer loop that has been fine, it probably takes less
-    /// than the block, so that the clock is worth looking at only after some of the items.
+    /// Starts a loop of so many items. If it is within a block of an outer loop that has been fine, it probably takes
+    /// less than the block, so that the clock is worth looking at only after some of the items.
     pub(crate) fn start_within(outer: Outer, length: usize) -> Self {
         /// Of the items. So if they take long this time, most of them are for thieves.
         const PART: usize = 8;
@@ -56,15 +56,15 @@ impl Pace {
         self.inner_since != 0
     }
 
-    /// Whether the loop lends half of its rest. A loop within a fine block of another one leaves that to the other, which has more
-    /// and answers soon.
+    /// Whether the loop lends half of its rest. A loop within a fine block of another one leaves that to the other,
+    /// which has more and answers soon.
     #[inline]
     pub(crate) fn lends(&self, is_asked: impl FnOnce() -> bool) -> bool {
         !self.is_fine || !self.is_inner() && is_asked()
     }
 
-    /// How many items of a rest of so many the loop keeps when it lends the others: half of them; but only its next block, if
-    /// the last one was not short and it has halved its rest so many times since.
+    /// How many items of a rest of so many the loop keeps when it lends the others: half of them; but only its next
+    /// block, if the last one was not short and it has halved its rest so many times since.
     #[inline]
     pub(crate) fn keeps(&mut self, rest: usize, halvings: u32) -> usize {
         if self.is_fine || self.halved < halvings {

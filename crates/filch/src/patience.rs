@@ -30,11 +30,12 @@ impl Patience {
     const SPINS: u32 = 7;
     /// Rounds of yields after them.
     const YIELDS: u32 = 6;
-    /// How long yields do not count as rounds while nobody else wants the processor: about as long as it takes to wake a worker on a virtual
-    /// machine, so that staying awake never takes more than twice as long as sleeping would have.
+    /// How long yields do not count as rounds while nobody else wants the processor: about as long as it takes to wake
+    /// a worker on a virtual machine, so that staying awake never takes more than twice as long as sleeping would have.
     const AWAKE: Duration = Duration::from_micros(60);
-    /// With more workers than processors, other workers run during its yields. It stays awake for so many of these: whoever is woken
-    /// displaces a worker that works, which leaves a task begun, whereas a thread that yields has its turn when a processor is free.
+    /// With more workers than processors, other workers run during its yields. It stays awake for so many of these:
+    /// whoever is woken displaces a worker that works, which leaves a task begun, whereas a thread that yields has its
+    /// turn when a processor is free.
     const SWITCHES: u32 = 16;
     /// A longer yield has let another thread run, though perhaps one that only yields, too.
     const SWITCH: Duration = Duration::from_micros(3);

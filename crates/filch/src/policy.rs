@@ -58,8 +58,8 @@ pub enum Wait {
     /// started, because perhaps only the blocked worker may run that. A worker that waits for a [scope](crate::scope())
     /// runs only tasks of that scope, so a task that blocks until another has started may wait until a worker is idle.
     Leapfrog,
-    /// As `Leapfrog`, but also follows tasks stolen from the thief, [when](Leaps) the thief has none. It has the same guarantees. Only for pools with a
-    /// task stack: [`Split`](crate::pool::Split) and [`Wool`](crate::pool::Wool).
+    /// As `Leapfrog`, but also follows tasks stolen from the thief, [when](Leaps) the thief has none. It has the same
+    /// guarantees. Only for pools with a task stack: [`Split`](crate::pool::Split) and [`Wool`](crate::pool::Wool).
     Transitive,
     /// Leapfrogs first; after a [few](Leaps) failures in a row, steals once as `Random` does. The default.
     ///
@@ -131,11 +131,12 @@ pub enum Victims {
     /// The next worker by number, then the others in turn: neighbours share a cache where workers are
     /// [pinned](crate::Builder::pin).
     Next,
-    /// Those that share its last-level cache, then those of its memory node, then the others: of each of these rings one at random, then its
-    /// others in turn. At each look it tries each worker once, so work far away is found as soon as there is none nearer.
+    /// Those that share its last-level cache, then those of its memory node, then the others: of each of these rings
+    /// one at random, then its others in turn. At each look it tries each worker once, so work far away is found as
+    /// soon as there is none nearer.
     ///
-    /// For workers that are [pinned](crate::Builder::pin), where the system describes its caches and nodes (Linux). Otherwise, and on
-    /// a machine with one last-level cache, as [`Random`](Self::Random).
+    /// For workers that are [pinned](crate::Builder::pin), where the system describes its caches and nodes (Linux).
+    /// Otherwise, and on a machine with one last-level cache, as [`Random`](Self::Random).
     Near,
 }
 
@@ -177,7 +178,8 @@ pub enum Idle {
 }
 
 /// What a thief does that has lost a race for a task, to another thief or to its owner. A setting of the
-/// [builder](crate::Builder::on_loss), of [worklists](crate::worklist::Worklist::on_loss) and [jobs](crate::jobs::Jobs::on_loss).
+/// [builder](crate::Builder::on_loss), of [worklists](crate::worklist::Worklist::on_loss) and
+/// [jobs](crate::jobs::Jobs::on_loss).
 ///
 /// ```
 /// use filch::{OnLoss, ThreadPool};
@@ -192,13 +194,15 @@ pub enum OnLoss {
     /// It tries again at once, as often as it takes: there is likely another task. The default.
     #[default]
     TryAgain,
-    /// It gives this victim up, as if it had nothing, and goes on to the next: as in the papers of Lace (figure 4) and Wool.
+    /// It gives this victim up, as if it had nothing, and goes on to the next: as in the papers of Lace (figure 4) and
+    /// Wool.
     GiveUp,
 }
 
-/// After how many attempts in a row at the thief of the awaited task that found nothing a worker looks further, where its
-/// [strategy](Wait) lets it: [`LeapfrogRandom`](Wait::LeapfrogRandom) at anybody, once, and [`Transitive`](Wait::Transitive) at whoever
-/// stole from that thief. A setting of the [builder](crate::Builder::leaps).
+/// After how many attempts in a row at the thief of the awaited task that found nothing a worker looks further, where
+/// its [strategy](Wait) lets it: [`LeapfrogRandom`](Wait::LeapfrogRandom) at anybody, once, and
+/// [`Transitive`](Wait::Transitive) at whoever stole from that thief. A setting of the
+/// [builder](crate::Builder::leaps).
 ///
 /// ```
 /// use std::num::NonZeroU32;
@@ -214,17 +218,18 @@ pub enum OnLoss {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Leaps {
-    /// After 32 before it looks at anybody, as in Lace's program today, and after 1 before it follows thieves, as in its paper (section
-    /// 4.3). The default.
+    /// After 32 before it looks at anybody, as in Lace's program today, and after 1 before it follows thieves, as in
+    /// its paper (section 4.3). The default.
     ///
-    /// After 32 it has waited some 25 µs. An unrelated task that it takes sooner delays what it waits for: on sixteen processors a product of
-    /// matrices with leaves of 4 µs takes 2, 1.5 and 1 times as long if it is after 1, 8, and 16 to 64 failures (docs/measured.md).
+    /// After 32 it has waited some 25 µs. An unrelated task that it takes sooner delays what it waits for: on sixteen
+    /// processors a product of matrices with leaves of 4 µs takes 2, 1.5 and 1 times as long if it is after 1, 8, and
+    /// 16 to 64 failures (docs/measured.md).
     #[default]
     ByStrategy,
     /// After so many.
     After(NonZeroU32),
-    /// After as many as have proved right, from 1 to 300, as in Wool: a third of them once looking further has found something, three times as
-    /// many once it has not.
+    /// After as many as have proved right, from 1 to 300, as in Wool: a third of them once looking further has found
+    /// something, three times as many once it has not.
     Adaptive,
 }
 
@@ -263,8 +268,9 @@ impl fmt::Display for Leaps {
     }
 }
 
-/// How many tasks a thief takes at once, and in which order it runs them. A setting of [pools](crate::pool::QueueSettings::loot),
-/// [worklists](crate::worklist::Worklist::loot) and [jobs](crate::jobs::Jobs::loot). A number is that many, the newest first.
+/// How many tasks a thief takes at once, and in which order it runs them. A setting of
+/// [pools](crate::pool::QueueSettings::loot), [worklists](crate::worklist::Worklist::loot) and
+/// [jobs](crate::jobs::Jobs::loot). A number is that many, the newest first.
 ///
 /// ```
 /// use filch::pool::{First, Haul};
@@ -295,12 +301,14 @@ impl From<usize> for Haul {
     }
 }
 
-/// Which of several stolen tasks their thief runs first. The others come out of its queue from the newest to the oldest.
+/// Which of several stolen tasks their thief runs first. The others come out of its queue from the newest to the
+/// oldest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum First {
-    /// The newest, so that it runs all of them from the last one stolen to the first: as in Lace's paper (section 3.3), and as a worker on
-    /// private deques that has been given half of another's. Their owner joins them in this order. The default.
+    /// The newest, so that it runs all of them from the last one stolen to the first: as in Lace's paper (section 3.3),
+    /// and as a worker on private deques that has been given half of another's. Their owner joins them in this order.
+    /// The default.
     #[default]
     Newest,
     /// The oldest, as in the source of WSQ: it is likely the largest.

@@ -72,8 +72,8 @@ unsafe extern "C" {
     safe fn atexit(f: extern "C" fn()) -> std::ffi::c_int;
 }
 
-/// Has `f` called when the process ends by itself, while its other threads still run; or not at all, if the system has no room for that.
-/// In the child of a `fork()` it is called, too.
+/// Has `f` called when the process ends by itself, while its other threads still run; or not at all, if the system has
+/// no room for that. In the child of a `fork()` it is called, too.
 ///
 /// ```
 /// extern "C" fn says_so() {

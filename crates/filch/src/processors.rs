@@ -79,8 +79,8 @@ pub(crate) fn unpin() {
 pub(crate) struct Affinity(system::Set);
 
 impl Affinity {
-    /// Those of the thread with this number of the [system's](this_thread); 0 is the current thread. `None` if there is no such thread, or
-    /// the system does not tell.
+    /// Those of the thread with this number of the [system's](this_thread); 0 is the current thread. `None` if there is
+    /// no such thread, or the system does not tell.
     pub(crate) fn of(thread: i32) -> Option<Self> {
         system::affinity(thread).map(Self)
     }
@@ -91,15 +91,16 @@ impl Affinity {
     }
 }
 
-/// A processor for each pinned worker, among those that the starting thread may use; none by default. Workers share a core only if there
-/// are more of them than cores, as far as the system tells, and a processor only if there are more of them than processors.
+/// A processor for each pinned worker, among those that the starting thread may use; none by default. Workers share a
+/// core only if there are more of them than cores, as far as the system tells, and a processor only if there are more
+/// of them than processors.
 #[doc(hidden)]
 #[derive(Clone, Debug, Default)]
 pub struct Deal(Vec<usize>);
 
 impl Deal {
-    /// Deals out the current thread's processors if workers are pinned; none where the system does not tell them. `root` is the directory
-    /// of `sys`.
+    /// Deals out the current thread's processors if workers are pinned; none where the system does not tell them.
+    /// `root` is the directory of `sys`.
     pub(crate) fn if_pinned(pin: bool, root: &Path) -> Self {
         if pin { Self::of_this_thread(root).unwrap_or_default() } else { Self::default() }
     }
@@ -141,9 +142,9 @@ impl Deal {
         self.0.get(worker % self.0.len().max(1)).copied()
     }
 
-    /// Calls `make` for each of so many workers, and returns what it makes. If there are processors, it calls it on a thread bound to
-    /// the worker's: a page is on the node of the processor that first writes to it. These threads live at the same time, so that the
-    /// allocator does not give them parts of one page.
+    /// Calls `make` for each of so many workers, and returns what it makes. If there are processors, it calls it on a
+    /// thread bound to the worker's: a page is on the node of the processor that first writes to it. These threads live
+    /// at the same time, so that the allocator does not give them parts of one page.
     pub(crate) fn on_each<R: Send>(&self, workers: usize, make: impl Fn(usize) -> R + Sync) -> Vec<R> {
         if !self.0.is_empty() {
             let made: Vec<Mutex<Option<R>>> = (0..workers).map(|_| Mutex::default()).collect();
@@ -157,8 +158,8 @@ impl Deal {
         (0..workers).map(make).collect()
     }
 
-    /// Returns `false`, without a call, if the system refuses threads, or in the child of a `fork()`, whose threads cannot borrow
-    /// (`crate::thread`).
+    /// Returns `false`, without a call, if the system refuses threads, or in the child of a `fork()`, whose threads
+    /// cannot borrow (`crate::thread`).
     fn on_threads(&self, workers: usize, make: &(dyn Fn(usize) + Sync)) -> bool {
         if process::is_child() {
             return false;

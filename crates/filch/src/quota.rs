@@ -1,8 +1,9 @@
 //! The processor time that the process's control groups grant, from the files of Linux.
 //!
-//! Version 2 says it in `cpu.max`, version 1 in `cpu.cfs_quota_us` and `cpu.cfs_period_us`, of the process's group and of each group
-//! around it, of which the tightest counts. `/proc/self/cgroup` names the group, and `/proc/self/mountinfo` the place of its files,
-//! unless that is the usual one. The first call into a program's global pool waits for this.
+//! Version 2 says it in `cpu.max`, version 1 in `cpu.cfs_quota_us` and `cpu.cfs_period_us`, of the process's group and
+//! of each group around it, of which the tightest counts. `/proc/self/cgroup` names the group, and
+//! `/proc/self/mountinfo` the place of its files, unless that is the usual one. The first call into a program's global
+//! pool waits for this.
 //!
 //! Invariant: what cannot be read is no limit.
 
@@ -25,8 +26,9 @@ const V1: Version =
 const V2: Version =
     Version { kind: "cgroup2", tops: &["sys/fs/cgroup", "sys/fs/cgroup/unified"], limit: limit_of_version_2 };
 
-/// Returns the processor time that the process may use per time, rounded up, as Go does it (the Rust standard library rounds down): with
-/// fewer workers, a part of the quota would stay unused. `None` without a quota. `root` is the directory of `proc` and `sys`.
+/// Returns the processor time that the process may use per time, rounded up, as Go does it (the Rust standard library
+/// rounds down): with fewer workers, a part of the quota would stay unused. `None` without a quota. `root` is the
+/// directory of `proc` and `sys`.
 pub(crate) fn quota(root: &Path) -> Option<usize> {
     let groups = text(&root.join("proc/self/cgroup"))?;
     let group_of = |wanted: &dyn Fn(&str) -> bool| {
@@ -47,8 +49,8 @@ pub(crate) fn quota(root: &Path) -> Option<usize> {
 }
 
 impl Version {
-    /// Returns the directory of the hierarchy and that of the group, if they are where they usually are. The list of mounts takes the
-    /// system longer to make than all else that is read here.
+    /// Returns the directory of the hierarchy and that of the group, if they are where they usually are. The list of
+    /// mounts takes the system longer to make than all else that is read here.
     fn usual_place(&self, root: &Path, group: &str) -> Option<(PathBuf, PathBuf)> {
         let place = |top: &&str| {
             let top = root.join(top);
@@ -79,7 +81,8 @@ impl Version {
     }
 }
 
-/// Returns what a file of the system's says. Such files do not tell their size, and make their text anew for each small piece.
+/// Returns what a file of the system's says. Such files do not tell their size, and make their text anew for each small
+/// piece.
 fn text(file: &Path) -> Option<String> {
     const MOST_ARE_SHORTER: usize = 1 << 12;
     let mut text = String::with_capacity(MOST_ARE_SHORTER);

@@ -193,8 +193,8 @@ impl Common {
     }
 
     /// Starts the threads again, if the pool has ended. Called by a thread outside after it has pushed a job, and a
-    /// fence, which pairs with that of the thread that ends the pool. If they cannot be started, ends the process, since
-    /// the job may borrow from the caller.
+    /// fence, which pairs with that of the thread that ends the pool. If they cannot be started, ends the process,
+    /// since the job may borrow from the caller.
     fn live_again(&self) {
         if self.is_ended()
             && let Some(again) = self.again.get()
@@ -275,8 +275,8 @@ impl Common {
         }
     }
 
-    /// Naps, on a worker that leaves work to others, unless all of them sleep, or leave it to others, too: then returns `false`, unless it
-    /// `must` nap. Others may be busy for long, which nobody knows.
+    /// Naps, on a worker that leaves work to others, unless all of them sleep, or leave it to others, too: then returns
+    /// `false`, unless it `must` nap. Others may be busy for long, which nobody knows.
     pub(crate) fn leaves_to_others(&self, must: bool) -> bool {
         // Whoever has been woken for the work is not asleep.
         let is_asleep = |worker: &usize| self.dormitory.place(*worker).would_help(|_| true);

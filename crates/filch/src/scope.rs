@@ -95,9 +95,9 @@ where
     }
 }
 
-/// As [`scope()`], but `body` runs at once on the current thread, even outside all pools; so it need not be `Send`. Tasks
-/// run in the current pool or, outside all pools, in the [global pool](ThreadPool::global), for whose workers the thread
-/// then waits.
+/// As [`scope()`], but `body` runs at once on the current thread, even outside all pools; so it need not be `Send`.
+/// Tasks run in the current pool or, outside all pools, in the [global pool](ThreadPool::global), for whose workers the
+/// thread then waits.
 ///
 /// ```
 /// use std::rc::Rc;
@@ -243,8 +243,8 @@ impl<'scope, P> Scope<'scope, P> {
         }
     }
 
-    /// Stops the scope: tasks that have not begun are dropped instead of run, also those spawned later. A task that runs
-    /// long may [look](Self::is_stopped).
+    /// Stops the scope: tasks that have not begun are dropped instead of run, also those spawned later. A task that
+    /// runs long may [look](Self::is_stopped).
     ///
     /// ```
     /// use std::sync::atomic::{AtomicBool, Ordering::Relaxed};

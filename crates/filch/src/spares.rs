@@ -1,19 +1,19 @@
-//! Workers that work only while they are needed: spare ones, while others block; and in a pool that follows the processors, as
-//! many as there is processor time for.
+//! Workers that work only while they are needed: spare ones, while others block; and in a pool that follows the
+//! processors, as many as there is processor time for.
 //!
-//! Such a worker, a *stand-in*, has a thread, a number and a task pool like any other. It works while it has mail, while
-//! the pool closes, and while fewer workers work than are admitted or block. Otherwise its thread sleeps
-//! here, and not in the [dormitory](crate::protocol::sleep): it is as if it had left. When it is not needed any more, it
-//! ends the task that it runs, then the jobs that it has spawned, and comes back here with empty queues. So there is
-//! nothing that only it could run, and no wake-up that it could swallow: its last search passes them on.
+//! Such a worker, a *stand-in*, has a thread, a number and a task pool like any other. It works while it has mail,
+//! while the pool closes, and while fewer workers work than are admitted or block. Otherwise its thread sleeps here,
+//! and not in the [dormitory](crate::protocol::sleep): it is as if it had left. When it is not needed any more, it ends
+//! the task that it runs, then the jobs that it has spawned, and comes back here with empty queues. So there is nothing
+//! that only it could run, and no wake-up that it could swallow: its last search passes them on.
 //!
-//! In a pool that follows, all workers are stand-ins. A worker that finds work, or is about to sleep, asks the system how many are
-//! admitted if nobody has for a second. Workers that steal from nobody ask nobody; so while others work, one that waits here
-//! *watches*: it wakes each second to ask. The last watch ends when all others sleep, and the first that finds work then
-//! calls for another. So an idle pool asks nobody.
+//! In a pool that follows, all workers are stand-ins. A worker that finds work, or is about to sleep, asks the system
+//! how many are admitted if nobody has for a second. Workers that steal from nobody ask nobody; so while others work,
+//! one that waits here *watches*: it wakes each second to ask. The last watch ends when all others sleep, and the first
+//! that finds work then calls for another. So an idle pool asks nobody.
 //!
-//! Invariants: a stand-in that waits here has seen, under the lock, that it is not needed; whoever makes it needed notifies it
-//! afterwards, under the same lock. At least one worker is admitted, so somebody is there to be woken.
+//! Invariants: a stand-in that waits here has seen, under the lock, that it is not needed; whoever makes it needed
+//! notifies it afterwards, under the same lock. At least one worker is admitted, so somebody is there to be woken.
 
 use std::path::PathBuf;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -81,8 +81,8 @@ impl Follow {
 
     /// Returns for how many workers there is processor time.
     ///
-    /// The threads' processors count, and not those of the process: a program may bind its first thread to one. Together, since it may bind
-    /// each worker to another.
+    /// The threads' processors count, and not those of the process: a program may bind its first thread to one.
+    /// Together, since it may bind each worker to another.
     fn admitted(&self, own: usize) -> usize {
         // Relaxed: a thread that has just ended has no processors.
         let threads = self.threads.iter().map(|thread| thread.load(Ordering::Relaxed)).filter(|thread| *thread != 0);
@@ -97,7 +97,8 @@ impl Spares {
         Self::of(own, None, Counts { admitted: own, blocked: 0, active: own, is_watched: false })
     }
 
-    /// For a pool whose size follows the quota, in files below `root`, and its threads' affinity. At first `admitted` of the `own` work.
+    /// For a pool whose size follows the quota, in files below `root`, and its threads' affinity. At first `admitted`
+    /// of the `own` work.
     pub(crate) fn following(own: usize, workers: usize, admitted: usize, root: PathBuf) -> Self {
         let threads = (0..workers).map(|_| Atomic::new(0)).collect();
         let is_unwatched = Atomic::new(false);
@@ -164,7 +165,8 @@ impl Spares {
         Life(thread)
     }
 
-    /// Looks how many workers are admitted, if nobody has for a second. Called by a worker that finds work or falls asleep.
+    /// Looks how many workers are admitted, if nobody has for a second. Called by a worker that finds work or falls
+    /// asleep.
     pub(crate) fn look(&self) {
         let Some(follow) = &self.follow else { return };
         // Relaxed: a hint, and the lock decides.

@@ -81,8 +81,8 @@ pub(crate) fn wait_until(is_done: impl Fn() -> bool) {
     }
 }
 
-/// Runs what blocks: on a thread of its own, if this one is a worker, which runs jobs of its own pool meanwhile, since what is awaited may
-/// wait for them.
+/// Runs what blocks: on a thread of its own, if this one is a worker, which runs jobs of its own pool meanwhile, since
+/// what is awaited may wait for them.
 ///
 /// # Errors
 /// The system's, if it refuses that thread. Then nothing has run.
@@ -145,7 +145,8 @@ impl<P: Pool> Builder<P> {
     }
 
     /// As [`Builder::build_with`]; the caller drops what has been built so far.
-    // Never inlined, so that programs take this crate's instance for the default pool, and compile neither this nor the workers.
+    // Never inlined, so that programs take this crate's instance for the default pool, and compile neither this nor the
+    // workers.
     #[inline(never)]
     pub(crate) fn try_build_with(&self, workers: usize) -> Result<ThreadPool<P>, Failed<P>> {
         let interrupts = self.possible_interrupts();

@@ -102,14 +102,15 @@ counters! {
     lost,
     /// Attempts that were refused, though there may have been a task: too close to the owner, for instance.
     aborted,
-    /// Tasks that came to this worker from another one's queue, all of what it steals at once included, and jobs that another has spawned.
+    /// Tasks that came to this worker from another one's queue, all of what it steals at once included, and jobs that
+    /// another has spawned.
     migrations,
     /// Tasks taken from other workers while waiting for a stolen one.
     leaps,
     /// Times the shared part grew, because the worker shared tasks.
     grows,
-    /// Times the shared part shrank, because the worker took tasks back, or meant to and thieves were faster: each costs a fence, or
-    /// an update of a shared word.
+    /// Times the shared part shrank, because the worker took tasks back, or meant to and thieves were faster: each
+    /// costs a fence, or an update of a shared word.
     shrinks,
     /// Requests for work written to a victim's limits.
     requests,
@@ -153,7 +154,8 @@ impl IdleTime {
         was_busy
     }
 
-    /// The worker has found something, or what it waited for is over. Returns whether it was idle. Only the worker itself may call this.
+    /// The worker has found something, or what it waited for is over. Returns whether it was idle. Only the worker
+    /// itself may call this.
     pub(crate) fn end(&self) -> bool {
         let word = self.word.load(Ordering::Relaxed);
         let was_idle = word & Self::IDLE != 0;

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use filch_memory::{Atomic, Memory, Native, Ordering};
 
 /// A request to end work early, which the work has to look at: loops by [`Stop::check`], a [worklist](crate::worklist)
-/// by itself. What runs already is not interrupted: an item that takes a second ends after a second. Clones are the same
-/// request.
+/// by itself. What runs already is not interrupted: an item that takes a second ends after a second. Clones are the
+/// same request.
 ///
 /// ```
 /// use filch::Stop;

@@ -199,8 +199,8 @@ impl Wake for Alarm {
 }
 
 /// Runs a future to its end on this thread. A worker runs other work while the future waits, of any kind, so no lock
-/// should be held that such work may want; any other thread sleeps. A future that wakes itself, as one that yields, is polled again once
-/// one job has run, if there is one.
+/// should be held that such work may want; any other thread sleeps. A future that wakes itself, as one that yields, is
+/// polled again once one job has run, if there is one.
 ///
 /// ```
 /// let pool = filch::ThreadPool::new(2)?;
@@ -231,8 +231,8 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// For a future that has woken itself, perhaps to let other work run that it waits for: runs one job of any kind, if this is a worker and
-/// there is one; otherwise yields the processor.
+/// For a future that has woken itself, perhaps to let other work run that it waits for: runs one job of any kind, if
+/// this is a worker and there is one; otherwise yields the processor.
 fn give_way(naps: &Cell<u32>) {
     // SAFETY: it is used at once.
     let runs = || unsafe { Here::current() }.run_one(Reach::All) == Some(true);
@@ -246,8 +246,8 @@ fn give_way(naps: &Cell<u32>) {
 }
 
 impl<P: Pool> ThreadPool<P> {
-    /// Submits `f` to run some time on a worker, in closure style, and returns at once, with a way to its result. Dropping
-    /// that cancels the job unless it has begun; [`detach`](Submitted::detach) lets it run.
+    /// Submits `f` to run some time on a worker, in closure style, and returns at once, with a way to its result.
+    /// Dropping that cancels the job unless it has begun; [`detach`](Submitted::detach) lets it run.
     ///
     /// Cost: two allocations and a push to a shared queue or, on a worker of this pool, to its word deque.
     ///
@@ -272,8 +272,9 @@ impl<P: Pool> ThreadPool<P> {
 }
 
 impl<P: Pool, L: Level> Worker<'_, P, L> {
-    /// Submits `f` to run some time on a worker of this pool, with that worker's handle, and returns at once, with a way
-    /// to its result. This is [`submit()`] in handle style: dropping the result [cancels](Submitted) the job unless it has begun.
+    /// Submits `f` to run some time on a worker of this pool, with that worker's handle, and returns at once, with a
+    /// way to its result. This is [`submit()`] in handle style: dropping the result [cancels](Submitted) the job unless
+    /// it has begun.
     ///
     /// Cost: two allocations and a push to the worker's word deque.
     ///

@@ -106,8 +106,8 @@ pub(crate) struct Threads {
 }
 
 impl Threads {
-    /// Starts threads for this many workers, with this name and a number from 1; or fewer, and returns why. The calling thread
-    /// reports, too.
+    /// Starts threads for this many workers, with this name and a number from 1; or fewer, and returns why. The calling
+    /// thread reports, too.
     fn launch(workers: usize, name: &str, pin: bool) -> (Self, io::Result<()>, Arc<Reports>) {
         let reports = Arc::<Reports>::default();
         let mut outcome = Ok(());

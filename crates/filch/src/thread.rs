@@ -35,8 +35,8 @@ enum Kind {
 impl Thread {
     /// Starts a thread. Its stack has `stack_size` bytes, or the size that the system prefers.
     ///
-    /// In the child of a `fork()` the standard library does not know the name, and a stack's overflow ends the process without a
-    /// message.
+    /// In the child of a `fork()` the standard library does not know the name, and a stack's overflow ends the process
+    /// without a message.
     ///
     /// ```
     /// use filch::inside::host::Thread;
@@ -75,7 +75,8 @@ impl Thread {
         Ok(Self { kind, is_finished })
     }
 
-    /// Checks the name of the thread of a worker before anything is started: what starts that thread may be unable to fail.
+    /// Checks the name of the thread of a worker before anything is started: what starts that thread may be unable to
+    /// fail.
     ///
     /// ```
     /// use filch::inside::host::Thread;
@@ -107,14 +108,14 @@ impl Thread {
         stack_size.into_iter().fold(builder, Builder::stack_size)
     }
 
-    /// Returns whether the thread has run its body, which then happens before this returns. It may still destroy its thread-local
-    /// values. A thread whose body has panicked never finishes.
+    /// Returns whether the thread has run its body, which then happens before this returns. It may still destroy its
+    /// thread-local values. A thread whose body has panicked never finishes.
     pub fn is_finished(&self) -> bool {
         self.is_finished.load(Ordering::Acquire)
     }
 
-    /// Waits until the thread has ended. What it did happens before this returns. A panic in its body is dropped, or in the child of a
-    /// `fork()` has ended the process.
+    /// Waits until the thread has ended. What it did happens before this returns. A panic in its body is dropped, or in
+    /// the child of a `fork()` has ended the process.
     pub fn join(self) {
         match self.kind {
             Kind::Ordinary(thread) => {

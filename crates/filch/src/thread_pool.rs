@@ -30,9 +30,9 @@ use crate::worker::{Worker, in_handle_style};
 /// not wait.
 ///
 /// The number of workers is fixed, though fewer of them work while the processors or a container's quota are [not
-/// enough](Builder::follow_processors). A program that needs another number from some time on builds another pool and drops this
-/// one, or has several pools, whose idle workers use no processor time. A call from outside needs no worker of its own:
-/// its thread [takes the seat](Builder::caller_works) of a sleeping one.
+/// enough](Builder::follow_processors). A program that needs another number from some time on builds another pool and
+/// drops this one, or has several pools, whose idle workers use no processor time. A call from outside needs no worker
+/// of its own: its thread [takes the seat](Builder::caller_works) of a sleeping one.
 ///
 /// There are two ways to enter: [`run`](Self::run) passes a [`Worker`] to the closure (handle style, the fastest); in
 /// [`install`](Self::install) the free functions such as [`join`](crate::join) use this pool (closure style).
@@ -95,8 +95,9 @@ impl<P: Pool> ThreadPool<P> {
         self.cores.len()
     }
 
-    /// The number of workers that work at once, if none [blocks](crate::blocking): all but the spares, unless the pool [follows the
-    /// processors](Builder::follow_processors) and has fewer of them. A snapshot: what the last worker that asked the system was told.
+    /// The number of workers that work at once, if none [blocks](crate::blocking): all but the spares, unless the pool
+    /// [follows the processors](Builder::follow_processors) and has fewer of them. A snapshot: what the last worker
+    /// that asked the system was told.
     ///
     /// ```
     /// assert_eq!(filch::ThreadPool::new(2)?.active_workers(), 2);
@@ -191,8 +192,8 @@ impl<P: Pool> ThreadPool<P> {
         self.common.hand_in_detached(f);
     }
 
-    /// Waits until all jobs spawned and submitted so far have ended, and the jobs that these have spawned; also calls by
-    /// other threads. A worker of another pool runs its own pool's jobs meanwhile.
+    /// Waits until all jobs spawned and submitted so far have ended, and the jobs that these have spawned; also calls
+    /// by other threads. A worker of another pool runs its own pool's jobs meanwhile.
     ///
     /// Jobs still run when the process ends are lost with it: call this at the end of `main` for what must be done,
     /// or drop the pool. For the global pool see also [`ThreadPool::end_global`].
@@ -211,8 +212,8 @@ impl<P: Pool> ThreadPool<P> {
     /// ```
     ///
     /// # Panics
-    /// On a worker of this pool, which would wait for itself; and in the child of a `fork()`, if the pool is the parent's
-    /// and was busy.
+    /// On a worker of this pool, which would wait for itself; and in the child of a `fork()`, if the pool is the
+    /// parent's and was busy.
     pub fn wait_idle(&self) {
         assert!(self.common.here().is_none(), "a task cannot wait until its own pool is idle");
         if self.common.is_idle() {
@@ -235,14 +236,15 @@ impl<P: Pool> ThreadPool<P> {
         Core::stats(&self.cores)
     }
 
-    /// Runs `f`, and returns its result and a [timeline](crate::timeline): what each worker did meanwhile, and when. With the feature
-    /// `timeline`.
+    /// Runs `f`, and returns its result and a [timeline](crate::timeline): what each worker did meanwhile, and when.
+    /// With the feature `timeline`.
     ///
-    /// `f` is called on the current thread, and may give the pool work in any way. Recordings may overlap, and several threads may record
-    /// at once. A recording has room for a million notes per worker, and counts further ones as [lost](crate::timeline::Track::lost).
+    /// `f` is called on the current thread, and may give the pool work in any way. Recordings may overlap, and several
+    /// threads may record at once. A recording has room for a million notes per worker, and counts further ones as
+    /// [lost](crate::timeline::Track::lost).
     ///
-    /// Cost: some 30 ns and 16 bytes per steal, wait and sleep; forks that nobody steals cost nothing. The memory stays with the pool, for
-    /// its next recording.
+    /// Cost: some 30 ns and 16 bytes per steal, wait and sleep; forks that nobody steals cost nothing. The memory stays
+    /// with the pool, for its next recording.
     ///
     /// ```
     /// use std::fs::File;

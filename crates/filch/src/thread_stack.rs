@@ -76,8 +76,8 @@ mod system {
         stack_of_first().or_else(stack_of_any)
     }
 
-    /// As [`stack`], if this is the process's first thread, with a usual limit. glibc searches a file of `/proc` for it,
-    /// which takes longer than the start of a thread.
+    /// As [`stack`], if this is the process's first thread, with a usual limit. glibc searches a file of `/proc` for
+    /// it, which takes longer than the start of a thread.
     pub(super) fn stack_of_first() -> Option<Range<usize>> {
         // SAFETY: the kernel tells an address of a C string, which stays as it is, or none.
         let name = unsafe {
@@ -175,7 +175,8 @@ mod tests {
         }
     }
 
-    /// What the first thread finds before `main`, since the harness runs tests on others. (musl tells what the stack has grown to so far.)
+    /// What the first thread finds before `main`, since the harness runs tests on others. (musl tells what the stack
+    /// has grown to so far.)
     #[cfg(all(target_os = "linux", target_env = "gnu", not(miri)))]
     mod first {
         use std::ops::Range;
@@ -222,8 +223,8 @@ mod tests {
         let mut stack = vec![0_u8; 1 << 20];
         let runs = move || {
             assert!(has_room(1));
-            // SAFETY: contexts are plain data, which the first two calls initialize; the coroutine has this stack to itself, and
-            // returns to this one.
+            // SAFETY: contexts are plain data, which the first two calls initialize; the coroutine has this stack to
+            // itself, and returns to this one.
             unsafe {
                 let (here, coroutine) = (UnsafeCell::new(zeroed()), UnsafeCell::<libc::ucontext_t>::new(zeroed()));
                 assert_eq!(libc::getcontext(coroutine.get()), 0);

@@ -13,7 +13,8 @@ pub(crate) struct Trail {
     pub(crate) next: usize,
 }
 
-/// The way so far, and who has been seen. A worker makes room when its thread starts, and keeps it, so that no search allocates.
+/// The way so far, and who has been seen. A worker makes room when its thread starts, and keeps it, so that no search
+/// allocates.
 #[derive(Default)]
 pub(crate) struct Trails {
     pub(crate) path: Vec<Trail>,

@@ -180,7 +180,8 @@ fn cannot_sleep() {
     refuse(&[libc::SYS_futex], error_asked_for(), From::Here);
     fn works_at_once<P: Pool>() {
         let pool = Builder::<P>::new().workers(2).build().unwrap();
-        // Starts the last worker's thread: while one thread starts another, a second that does so waits in the C library, too.
+        // Starts the last worker's thread: while one thread starts another, a second that does so waits in the C
+        // library, too.
         pool.broadcast(|_| ());
         for _ in 0..3 {
             assert_eq!(pool.install(|| fib(14)), 377);

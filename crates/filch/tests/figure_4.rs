@@ -1,5 +1,6 @@
-//! The direct stack with [`Sharing::OnRequest`] against figure 4 of *Lace*, line by line: the same operations, in any order, give the same
-//! results and leave the same tasks shared. Each operation is whole here; how they overlap is the checker's to examine.
+//! The direct stack with [`Sharing::OnRequest`] against figure 4 of *Lace*, line by line: the same operations, in any
+//! order, give the same results and leave the same tasks shared. Each operation is whole here; how they overlap is the
+//! checker's to examine.
 #![allow(clippy::disallowed_types, reason = "tests count; what they test is the algorithm")]
 
 mod common;
@@ -27,14 +28,16 @@ type Owner = owner::Owner<Fenced>;
 
 const SIZE: usize = 6;
 
-/// Figure 4, with the paper's names. What the owner copies and what it shares agree between operations, so there is one of each.
+/// Figure 4, with the paper's names. What the owner copies and what it shares agree between operations, so there is one
+/// of each.
 struct Figure4 {
     tail: usize,
     split: usize,
     head: usize,
     allstolen: bool,
     splitreq: bool,
-    /// How many of the private tasks are shared at once, and of the shared ones taken back: the paper's half, or others.
+    /// How many of the private tasks are shared at once, and of the shared ones taken back: the paper's half, or
+    /// others.
     amount: Amount,
     /// The changes of the split point by `grow_shared`, and the fences.
     grows: u32,
@@ -190,7 +193,8 @@ impl Direct {
     }
 }
 
-/// Runs both, and compares them after each operation: 0 is a push, 1 a pop, with the join of a stolen task; others are steals.
+/// Runs both, and compares them after each operation: 0 is a push, 1 a pop, with the join of a stolen task; others are
+/// steals.
 fn run(all: &[u64], moves: Moves, amount: Amount) {
     let (mut paper, mut direct) = (Figure4::new(amount), Direct::new(moves, amount));
     for (nth, &operation) in all.iter().enumerate() {
@@ -347,7 +351,8 @@ fn a_pool_shares_on_request_alone() {
     }
 }
 
-/// The first task is shared and, if there is no thief, taken back: one fence for a run. Later runs begin with a private task.
+/// The first task is shared and, if there is no thief, taken back: one fence for a run. Later runs begin with a private
+/// task.
 #[test]
 fn a_run_without_thieves_fences_once() {
     let as_printed = SplitSettings::default().moves(Moves::HalfStores).share(Sharing::OnRequest(Amount::Half));

@@ -353,7 +353,8 @@ fn handlers_that_pass_signals_to_each_other_do_so_once() {
     let _alone = ALONE.lock();
     let pools = || pool::<Queued<PdqRAsync>>(1, Some(Interrupts::signal()));
     let first = pools();
-    // SAFETY: actions are plain data, the pointers are to actions in this frame, and the handler has the type that the flag requires.
+    // SAFETY: actions are plain data, the pointers are to actions in this frame, and the handler has the type that the
+    // flag requires.
     let former = unsafe {
         let (mut action, mut former): (libc::sigaction, libc::sigaction) = (std::mem::zeroed(), std::mem::zeroed());
         assert_eq!(libc::sigaction(libc::SIGURG, std::ptr::null(), &raw mut former), 0);

@@ -248,7 +248,8 @@ fn of_large_branches() {
     }
 }
 
-/// The first panic continues, whatever the destructor of the other branch or of its outcome does, and however large that is.
+/// The first panic continues, whatever the destructor of the other branch or of its outcome does, and however large
+/// that is.
 #[test]
 fn of_large_branches_with_evil_destructors() {
     let _watchdog = watchdog("a panic with large values that panic when dropped");

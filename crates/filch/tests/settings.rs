@@ -338,13 +338,15 @@ fn others_steal_the_tasks_that_a_thief_keeps() {
     }
 }
 
-/// A thief that has stolen several tasks runs the last stolen first, or the first; the others follow from the newest to the oldest.
+/// A thief that has stolen several tasks runs the last stolen first, or the first; the others follow from the newest to
+/// the oldest.
 #[test]
 fn stolen_tasks_are_run_in_the_order_that_is_set() {
     let _watchdog = watchdog("an order of stolen tasks");
     const STOLEN: usize = 3;
     const FORKS: usize = 2 * STOLEN;
-    /// Forks `FORKS` tasks, one inside the other's first branch; 1 is the newest. Proceeds when the thief has run what it takes.
+    /// Forks `FORKS` tasks, one inside the other's first branch; 1 is the newest. Proceeds when the thief has run what
+    /// it takes.
     fn forks(mut w: Worker<'_, Queued<Locked>>, left: usize, is_ready: &AtomicBool, run: &Mutex<Vec<usize>>) {
         if left == 0 {
             is_ready.store(true, SeqCst);

@@ -57,11 +57,13 @@ impl<S> CallersWork for ThreadPoolBuilder<S> {
     }
 }
 
-/// Ends the global pool: runs all tasks that have been spawned in it, and joins its threads. The next call that needs it starts them
-/// again, with their names, stacks and handlers. Returns whether it has no threads, also if it never had.
+/// Ends the global pool: runs all tasks that have been spawned in it, and joins its threads. The next call that needs
+/// it starts them again, with their names, stacks and handlers. Returns whether it has no threads, also if it never
+/// had.
 ///
-/// Call it at the end of `main` so that spawned tasks are done and no thread is left, as leak checkers and libraries that are
-/// unloaded require. Calls of other threads end first, and may keep it waiting. The memory of the pool stays, where a leak checker finds it.
+/// Call it at the end of `main` so that spawned tasks are done and no thread is left, as leak checkers and libraries
+/// that are unloaded require. Calls of other threads end first, and may keep it waiting. The memory of the pool stays,
+/// where a leak checker finds it.
 ///
 /// It returns `false`, and ends nothing, if the pool was built with
 /// [`spawn_handler`](crate::ThreadPoolBuilder::spawn_handler) or
@@ -78,8 +80,8 @@ impl<S> CallersWork for ThreadPoolBuilder<S> {
 /// ```
 ///
 /// # Panics
-/// On a thread of the global pool, which would wait for itself; and if a thread that is needed cannot be started: for spawned tasks, or
-/// to wait for a thread of another pool, which runs its own pool's tasks meanwhile.
+/// On a thread of the global pool, which would wait for itself; and if a thread that is needed cannot be started: for
+/// spawned tasks, or to wait for a thread of another pool, which runs its own pool's tasks meanwhile.
 pub fn end_global() -> bool {
     let Some((registry, lease)) = started_global() else { return true };
     let (Some(ordinary), Some(threads)) = (&registry.ordinary, &registry.threads) else { return false };
@@ -98,8 +100,8 @@ fn again() {
     }
 }
 
-/// Waits until all tasks spawned in the global pool have ended, and those that they have spawned. A thread of another pool runs
-/// its own pool's tasks meanwhile.
+/// Waits until all tasks spawned in the global pool have ended, and those that they have spawned. A thread of another
+/// pool runs its own pool's tasks meanwhile.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicU32, Ordering::SeqCst};

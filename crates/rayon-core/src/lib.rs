@@ -8,8 +8,8 @@
 //! It offers everything in `rayon-core` 1.13, with the same names, bounds and behaviour; the page `docs/drop-in.md`
 //! lists the differences. All of the code is our own. What it has in addition is in the module [`filch`](mod@filch).
 //!
-//! The task pool is [`Split`](::filch::pool::Split), the direct task stack, in closure style. Environment variables, read
-//! when a pool is built, change this:
+//! The task pool is [`Split`](::filch::pool::Split), the direct task stack, in closure style. Environment variables,
+//! read when a pool is built, change this:
 //!
 //! * `FILCH_POOL`: `split`, `wool`, `chase-lev`, `lace`, `the`, `pdq-r-async` or `heartbeat-request`;
 //! * `FILCH_WAIT`: `leapfrog-random`, `leapfrog`, `transitive` or `random`: what a thread may run while it waits in a
@@ -18,8 +18,8 @@
 //!   pool, `0` never. Otherwise the program decides, by [`CallersWork`](filch::CallersWork), where the gain and the
 //!   hazards are, and it does not by default;
 //! * `FILCH_STATS=1`: prints counters on standard error when a pool, or the process, ends;
-//! * `FILCH_TIMELINE=FILE`: writes what each worker of the global pool did, and when, to the file when the process ends, for the viewer at
-//!   <https://ui.perfetto.dev>; `%p` in its name stands for the number of the process;
+//! * `FILCH_TIMELINE=FILE`: writes what each worker of the global pool did, and when, to the file when the process
+//!   ends, for the viewer at <https://ui.perfetto.dev>; `%p` in its name stands for the number of the process;
 //! * `RAYON_NUM_THREADS`, then `RAYON_RS_NUM_CPUS`: the number of threads of a pool built without one.
 
 mod broadcast;
@@ -228,8 +228,8 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     /// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
     /// ```
     ///
-    /// Threads without handlers start when they are first needed, except the first. One that the system then refuses is done without, with
-    /// a line on standard error; but a [broadcast](broadcast()), which needs it, panics.
+    /// Threads without handlers start when they are first needed, except the first. One that the system then refuses is
+    /// done without, with a line on standard error; but a [broadcast](broadcast()), which needs it, panics.
     ///
     /// # Errors
     /// If a thread cannot be started; if a variable `FILCH_…` has an unknown value; if the [current thread is
@@ -238,8 +238,9 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         ThreadPool::build(self)
     }
 
-    /// Builds the global pool, for threads that belong to no pool, and waits until its threads have started, if they have handlers; others
-    /// start when they are first needed. Without this call the first use builds it with default settings.
+    /// Builds the global pool, for threads that belong to no pool, and waits until its threads have started, if they
+    /// have handlers; others start when they are first needed. Without this call the first use builds it with default
+    /// settings.
     ///
     /// # Errors
     /// As [`ThreadPoolBuilder::build`]; and if there is already a global pool.

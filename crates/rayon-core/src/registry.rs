@@ -225,7 +225,8 @@ impl Registry {
         if self.current_index().is_some() { f() } else { self.enter(f) }
     }
 
-    /// As [`Registry::in_worker`], from elsewhere. Out of line, so that it is not part of frames in which `f` runs at once.
+    /// As [`Registry::in_worker`], from elsewhere. Out of line, so that it is not part of frames in which `f` runs at
+    /// once.
     #[inline(never)]
     pub(crate) fn enter<R: Send>(self: &Arc<Self>, f: impl FnOnce() -> R + Send) -> R {
         as_guest(self, || self.crew.enter(f))
@@ -289,7 +290,8 @@ impl Registry {
         self.starts.notify_all();
     }
 
-    /// Waits until all threads have started, unless nobody can tell: they have no handlers, and start when they are needed.
+    /// Waits until all threads have started, unless nobody can tell: they have no handlers, and start when they are
+    /// needed.
     pub(crate) fn wait_until_primed(&self) {
         if self.comes_late {
             return;

@@ -30,8 +30,8 @@ fn message(payload: Box<dyn Any + Send>) -> String {
     }
 }
 
-/// Returns by how much timers of a millisecond fire late, in ascending order: so long a server would keep a client waiting that
-/// it could serve at once.
+/// Returns by how much timers of a millisecond fire late, in ascending order: so long a server would keep a client
+/// waiting that it could serve at once.
 pub async fn lateness(timers: usize) -> Vec<Duration> {
     const MILLISECOND: Duration = Duration::from_millis(1);
     let mut late = Vec::with_capacity(timers);
@@ -96,7 +96,8 @@ mod tests {
     /// A payload that no panic hook reports a thousand times.
     struct Thrown;
 
-    /// Of a thousand tasks, all in flight at once, some get an answer, some a panic; some are aborted, and some drop their job.
+    /// Of a thousand tasks, all in flight at once, some get an answer, some a panic; some are aborted, and some drop
+    /// their job.
     #[test]
     fn a_thousand_tasks_in_flight_get_what_is_theirs_and_leave_nothing() {
         const TASKS: usize = 1000;

@@ -99,8 +99,8 @@ mod tests {
 
     #[test]
     fn a_search_ends_at_its_goal_or_when_its_time_is_over() {
-        // A whole search would take longer than anybody waits: the bounds say nothing, for the values are the weights and
-        // no choice is as heavy as the room, which is odd.
+        // A whole search would take longer than anybody waits: the bounds say nothing, for the values are the weights
+        // and no choice is as heavy as the room, which is odd.
         let sack = Sack::new((0..200).map(|i| (1000 + 2 * i, 1000 + 2 * i)).collect(), 99_999);
         for best in VERSIONS {
             assert!(best(&sack, 90_000, far()) >= 90_000);

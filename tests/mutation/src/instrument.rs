@@ -1,7 +1,8 @@
-//! Makes one source with all mutants in it: each alternative is beside the original, and a number selects the active one.
+//! Makes one source with all mutants in it: each alternative is beside the original, and a number selects the active
+//! one.
 //!
-//! So everything is compiled once, and a mutant costs no more than its tests. What must always hold: while no mutant is active, the
-//! source behaves as before.
+//! So everything is compiled once, and a mutant costs no more than its tests. What must always hold: while no mutant is
+//! active, the source behaves as before.
 
 use std::fmt::Write;
 

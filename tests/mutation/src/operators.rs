@@ -1,8 +1,8 @@
 //! The mutation operators: where and how they change a source.
 //!
-//! A *point* is a piece of source: an expression, a run of statements, the start of a function. It has alternatives, each
-//! a mutant. What must always hold: an alternative has the type of what it replaces, as far as the syntax shows; and it
-//! is a mistake of logic. Orderings stay unchanged, since `filch check --weaken` covers them.
+//! A *point* is a piece of source: an expression, a run of statements, the start of a function. It has alternatives,
+//! each a mutant. What must always hold: an alternative has the type of what it replaces, as far as the syntax shows;
+//! and it is a mistake of logic. Orderings stay unchanged, since `filch check --weaken` covers them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -358,7 +358,8 @@ impl<'ast> Visit<'ast> for Finder<'_> {
     fn visit_expr(&mut self, expression: &'ast Expr) {
         match expression {
             Expr::Binary(binary) if matches!(binary.op, BinOp::Shl(_) | BinOp::Shr(_)) => {
-                // The two sides of a format agree on the distance: a change on one side is found, and on both it is no mistake.
+                // The two sides of a format agree on the distance: a change on one side is found, and on both it is no
+                // mistake.
                 let (left, right) = (self.text(&*binary.left), self.text(&*binary.right));
                 for other in otherwise(&binary.op) {
                     self.instead(expression, format!("{left} {other} {right}"));

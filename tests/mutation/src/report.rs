@@ -8,8 +8,8 @@ use std::path::Path;
 use crate::instrument::Mutant;
 use crate::run::{Key, Verdict};
 
-/// Reads the reasons why mutants are equivalent from `equivalent.txt`, whose head describes the format. The error lists arguments for
-/// unknown mutants.
+/// Reads the reasons why mutants are equivalent from `equivalent.txt`, whose head describes the format. The error lists
+/// arguments for unknown mutants.
 pub fn equivalents(root: &Path, keys: &[Key]) -> Result<HashMap<Key, String>, Vec<String>> {
     let path = root.join("tests/mutation/equivalent.txt");
     let text = fs::read_to_string(&path).map_err(|error| vec![format!("{}: {error}", path.display())])?;

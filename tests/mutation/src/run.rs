@@ -347,8 +347,8 @@ type Tests = HashMap<String, PathBuf>;
 
 const CRATES: &[&str] = &["filch-memory", "filch-macros", "filch-queue", "filch", "filch-check"];
 
-/// Compiles a copy of the workspace with the wanted mutants in it, and the tests that they need. Leaves out the mutants that do not compile,
-/// and returns them too.
+/// Compiles a copy of the workspace with the wanted mutants in it, and the tests that they need. Leaves out the mutants
+/// that do not compile, and returns them too.
 fn build(wish: &Wish, work: &Path, sources: &[Source], keys: &[Key], wanted: &[&Mutant]) -> (Tests, BTreeSet<usize>) {
     let files: BTreeSet<&str> = wanted.iter().map(|mutant| &*mutant.file).collect();
     let wanted: BTreeSet<usize> = wanted.iter().map(|mutant| mutant.number).collect();

@@ -39,8 +39,8 @@ const fn runtime(file: &'static str, programs: &'static [&'static str]) -> Targe
     Target { file, queues: &[], subjects: &[], units: Some(""), programs }
 }
 
-/// All targets, in the order in which their mutants run. Left out: names and constants (`promises.rs`, `lib.rs`), the judges of queues
-/// (`model.rs`, `as_new`), whose own tests are `flawed.rs`, and cache-line padding (`padded.rs`).
+/// All targets, in the order in which their mutants run. Left out: names and constants (`promises.rs`, `lib.rs`), the
+/// judges of queues (`model.rs`, `as_new`), whose own tests are `flawed.rs`, and cache-line padding (`padded.rs`).
 pub const TARGETS: &[Target] = &[
     protocol("crates/filch/src/protocol/beat.rs", &["beat", "ticks"], &["protocols", "pools"]),
     protocol("crates/filch/src/protocol/grain.rs", &[], &["protocols", "spreading", "pools"]),
@@ -140,7 +140,8 @@ pub const TARGETS: &[Target] = &[
     queue("crates/filch-queue/src/wsq.rs", &["wsq::", "wsq_packed::", "shared::"], &["wsq", "wsq-packed"]),
 ];
 
-/// Functions that stay `const`, because constants call them. The others lose the keyword, so that mutants can be in them.
+/// Functions that stay `const`, because constants call them. The others lose the keyword, so that mutants can be in
+/// them.
 pub const CONSTANT: &[&str] = &[
     "promises",
     "from_ptr",

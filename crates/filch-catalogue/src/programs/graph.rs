@@ -13,11 +13,11 @@ pub enum Family {
     Grid,
     /// A closed grid of two dimensions.
     Torus,
-    /// Vertices draw mostly near neighbours: in a five-dimensional space, a neighbour twice as far away in each dimension is half as
-    /// likely. After randLocalGraph of the Problem Based Benchmark Suite.
+    /// Vertices draw mostly near neighbours: in a five-dimensional space, a neighbour twice as far away in each
+    /// dimension is half as likely. After randLocalGraph of the Problem Based Benchmark Suite.
     RandLocal,
-    /// Recursive: each edge chooses quarters of the adjacency matrix with probabilities ½, 0.1, 0.1 and 0.3, so that few vertices have many
-    /// neighbours. Deepayan Chakrabarti, Yiping Zhan and Christos Faloutsos, *R-MAT*, SDM 2004.
+    /// Recursive: each edge chooses quarters of the adjacency matrix with probabilities ½, 0.1, 0.1 and 0.3, so that
+    /// few vertices have many neighbours. Deepayan Chakrabarti, Yiping Zhan and Christos Faloutsos, *R-MAT*, SDM 2004.
     RMat,
     /// Each vertex has as many neighbours as the degree says, at fixed distances that are drawn once.
     KGraph,
@@ -74,17 +74,19 @@ pub struct Shape {
     seed: u64,
     /// The length of a grid in each dimension.
     side: u32,
-    /// The distances of a K-graph, each to two neighbours. Those of an odd degree have a neighbour opposite them besides.
+    /// The distances of a K-graph, each to two neighbours. Those of an odd degree have a neighbour opposite them
+    /// besides.
     distances: Vec<u32>,
 }
 
 impl Shape {
-    /// Returns a shape with `n` vertices, or the next number for which there is one: grids have the same length in each dimension, and a
-    /// K-graph of odd degree has an even number of vertices. A vertex of a grid is linked to the next one in each dimension, a vertex of a
-    /// K-graph has `degree` neighbours, and in other graphs `degree` edges are drawn per vertex.
+    /// Returns a shape with `n` vertices, or the next number for which there is one: grids have the same length in each
+    /// dimension, and a K-graph of odd degree has an even number of vertices. A vertex of a grid is linked to the next
+    /// one in each dimension, a vertex of a K-graph has `degree` neighbours, and in other graphs `degree` edges are
+    /// drawn per vertex.
     ///
-    /// Returns `None` if there is no such graph: vertices are from 1 to 2³² − 1, the torus has two dimensions, and a K-graph has more vertices
-    /// than its degree.
+    /// Returns `None` if there is no such graph: vertices are from 1 to 2³² − 1, the torus has two dimensions, and a
+    /// K-graph has more vertices than its degree.
     pub fn new(family: Family, n: u64, degree: u32, seed: u64) -> Option<Self> {
         if degree == 0 || n == 0 || n > MOST_VERTICES || (family == Family::Torus && degree != 2) {
             return None;
@@ -204,8 +206,8 @@ impl Shape {
     }
 }
 
-/// Draws so many distances of a K-graph: each less than half of the vertices, no two alike; the first has no divisor in common with the number
-/// of vertices, so that the graph is connected.
+/// Draws so many distances of a K-graph: each less than half of the vertices, no two alike; the first has no divisor in
+/// common with the number of vertices, so that the graph is connected.
 fn distances(vertices: u32, count: u32, seed: u64) -> Vec<u32> {
     let below_half = u64::from(vertices - 1) / 2;
     let mut all: Vec<u32> = Vec::with_capacity(count as usize);

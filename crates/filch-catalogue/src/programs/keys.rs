@@ -9,7 +9,8 @@ use super::{ParamError, ParamSpec, Settings};
 pub enum Distribution {
     /// Uniform: keys over all 32-bit numbers, real numbers from 0 to 1.
     Random,
-    /// Exponential: keys with a mean of an eighth of their number, so that small ones occur many times; real numbers with a mean of 1.
+    /// Exponential: keys with a mean of an eighth of their number, so that small ones occur many times; real numbers
+    /// with a mean of 1.
     Exponential,
 }
 

@@ -36,8 +36,8 @@ impl spec::Params for Params {
         self.0.values()
     }
 
-    /// The graph while it is built; then for each edge its ends twice, its number, and the sort's scratch space; for each vertex two
-    /// numbers.
+    /// The graph while it is built; then for each edge its ends twice, its number, and the sort's scratch space; for
+    /// each vertex two numbers.
     fn memory_bytes(&self) -> u64 {
         let input = &self.0.input;
         input.memory_bytes() + (8 + 8 + 16 + 4) * input.edges() + 8 * u64::from(input.vertices())

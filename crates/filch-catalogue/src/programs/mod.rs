@@ -1,5 +1,5 @@
-//! The programs by name: their parameters and sizes, the numbers of tasks and bytes that follow, and known answers. The programs themselves
-//! are in the files of the same names in `filch-workloads`.
+//! The programs by name: their parameters and sizes, the numbers of tasks and bytes that follow, and known answers. The
+//! programs themselves are in the files of the same names in `filch-workloads`.
 //!
 //! ```
 //! use filch_catalogue::Workload;
@@ -268,7 +268,8 @@ impl Workload {
     }
 }
 
-/// Returns well mixed bits of `(seed, index)`: the finaliser of SplitMix64. Any thread can compute any element of an input.
+/// Returns well mixed bits of `(seed, index)`: the finaliser of SplitMix64. Any thread can compute any element of an
+/// input.
 ///
 /// ```
 /// use filch_catalogue::programs::hash;

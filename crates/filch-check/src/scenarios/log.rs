@@ -1,4 +1,5 @@
-//! An owner that notes what it does, and another thread that records it now and then: a recording has what was noted during it, in order.
+//! An owner that notes what it does, and another thread that records it now and then: a recording has what was noted
+//! during it, in order.
 
 use std::sync::Arc;
 

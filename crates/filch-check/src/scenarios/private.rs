@@ -1,7 +1,7 @@
 //! Workers with private deques made together: each runs its tasks, asks others in turn, runs what it gets, and ends.
 //!
-//! Invariant: every task runs once, the worker that runs it sees what its maker wrote, who steals it learns from whom, every worker ends,
-//! and owners have counted what they have handed over, if they promise that.
+//! Invariant: every task runs once, the worker that runs it sees what its maker wrote, who steals it learns from whom,
+//! every worker ends, and owners have counted what they have handed over, if they promise that.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -28,7 +28,8 @@ const LOOKS: usize = 2;
 struct Tasks<M: Memory> {
     contents: Vec<M::Cell<(usize, usize)>>,
     runs: Vec<M::AtomicUsize>,
-    /// Per worker, its thefts, and what its queue counts: not in the memory that is checked, of which each access is a step.
+    /// Per worker, its thefts, and what its queue counts: not in the memory that is checked, of which each access is a
+    /// step.
     thefts: Vec<(Count, Arc<Counts>)>,
 }
 

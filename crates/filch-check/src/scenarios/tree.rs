@@ -11,8 +11,8 @@ use crate::Program;
 use crate::scenario::Checker;
 use crate::scenarios::queues::{lock, task};
 
-/// Two workers, each with its own queue. Each sets the parent of a vertex, pushes that and visits it, where it becomes the parent of the
-/// other vertex if that has none.
+/// Two workers, each with its own queue. Each sets the parent of a vertex, pushes that and visits it, where it becomes
+/// the parent of the other vertex if that has none.
 pub fn neighbours<M: Checker, Q: Queue<M, Params = ()>>() -> Program {
     const NONE: u32 = 0;
     const ROOT: u32 = 1;

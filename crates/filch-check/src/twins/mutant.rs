@@ -148,8 +148,8 @@ pub(super) fn mistaken<Q: Queue<Tso, Params: Default>>(
     mutant::<Q>(name, [mistake, Q::Params::default()], client, processor, harm, shows)
 }
 
-/// Returns the harm if a slot that must hold a task is empty: a debug build of the shipped source asserts it, a release build
-/// continues.
+/// Returns the harm if a slot that must hold a task is empty: a debug build of the shipped source asserts it, a release
+/// build continues.
 pub(super) fn no_task(otherwise: Harm) -> Harm {
     if cfg!(debug_assertions) { Harm::Panic } else { otherwise }
 }

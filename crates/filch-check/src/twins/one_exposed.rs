@@ -1,5 +1,5 @@
-//! The private deque with one exposed task, compact, with mistakes to choose from. See `filch_queue::one_exposed` for the
-//! algorithm.
+//! The private deque with one exposed task, compact, with mistakes to choose from. See `filch_queue::one_exposed` for
+//! the algorithm.
 //!
 //! What must always hold: without a mistake it is correct on every machine.
 

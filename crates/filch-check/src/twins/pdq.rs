@@ -1,7 +1,8 @@
 //! Private deques, compact, with mistakes to choose from. See `filch_queue::pdq` for the algorithms.
 //!
-//! **Paper.** Umut A. Acar, Arthur Charguéraud and Mike Rainey, *Scheduling Parallel Programs by Work Stealing with Private
-//! Deques*, PPoPP 2013, figures 2 and 8: workers that are owner and thief in one, with one request cell and one transfer cell each.
+//! **Paper.** Umut A. Acar, Arthur Charguéraud and Mike Rainey, *Scheduling Parallel Programs by Work Stealing with
+//! Private Deques*, PPoPP 2013, figures 2 and 8: workers that are owner and thief in one, with one request cell and one
+//! transfer cell each.
 //!
 //! The programs: workers with and without tasks, of which each asks once, runs what it has, and goes home.
 //!

@@ -1,11 +1,12 @@
 //! Idle workers that search, sleep and wake each other, with mistakes to choose from.
 //!
-//! **Source.** `protocol/sleep` of filch: an idle worker is woken only if nobody searches. The components are those that ship; what
-//! calls them restates `run_until` and `wake_for_stack`. (Go's scheduler has the same rule for its spinning threads.)
+//! **Source.** `protocol/sleep` of filch: an idle worker is woken only if nobody searches. The components are those
+//! that ship; what calls them restates `run_until` and `wake_for_stack`. (Go's scheduler has the same rule for its
+//! spinning threads.)
 //!
-//! The program: pieces of work are published, all at once, and each of as many workers wants one. All but the last worker
-//! sleep when it begins. The last one searches; it gives its processor away, for which it ends its search, and looks again before
-//! it sleeps too.
+//! The program: pieces of work are published, all at once, and each of as many workers wants one. All but the last
+//! worker sleep when it begins. The last one searches; it gives its processor away, for which it ends its search, and
+//! looks again before it sleeps too.
 //!
 //! What must always hold: every worker gets its piece. One that sleeps while there is a piece for it sleeps for ever.
 

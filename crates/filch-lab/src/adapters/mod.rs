@@ -1,5 +1,5 @@
-//! Peers in C and C++: a runner of each is compiled once, against the sources or the installed library that the user names, and kept in
-//! the user's cache.
+//! Peers in C and C++: a runner of each is compiled once, against the sources or the installed library that the user
+//! names, and kept in the user's cache.
 //!
 //! Invariant: a folder of a peer holds a runner that has answered, and the record of how it was made.
 

@@ -1,6 +1,8 @@
-//! Claims, and the rule that decides each one from the measurements, without judgement: the same lines give the same verdict.
+//! Claims, and the rule that decides each one from the measurements, without judgement: the same lines give the same
+//! verdict.
 //!
-//! Invariant: a claim holds, or does not hold, only if the whole 95 % interval of every number that it concerns says so.
+//! Invariant: a claim holds, or does not hold, only if the whole 95 % interval of every number that it concerns says
+//! so.
 
 use std::fmt;
 
@@ -395,7 +397,8 @@ impl Claim {
         points.iter().filter(is_beside).filter_map(compared).collect()
     }
 
-    /// Returns the geometric means of the ratios over all programs, for each number of workers and each pair of swept values.
+    /// Returns the geometric means of the ratios over all programs, for each number of workers and each pair of swept
+    /// values.
     fn means(&self, quantity: Quantity, over: Pick, of: &[&Point<'_>], points: &[Point<'_>]) -> Vec<Evidence> {
         let mut groups: Vec<(String, Vec<Ratio>)> = Vec::new();
         for point in of {

@@ -1,7 +1,7 @@
 //! An experiment as a value: the question, the contenders, the number of runs, the plots and the claims.
 //!
-//! [`plan`] makes the cells to visit, and asks users' runners which programs they can run; [`probe`] starts a program that
-//! measures by itself; everything else here, such as [`claim`], starts no process.
+//! [`plan`] makes the cells to visit, and asks users' runners which programs they can run; [`probe`] starts a program
+//! that measures by itself; everything else here, such as [`claim`], starts no process.
 
 pub(crate) mod claim;
 pub(crate) mod mean;
@@ -49,7 +49,8 @@ pub(crate) struct Experiment {
 }
 
 impl Experiment {
-    /// Returns an experiment without contenders, in which the system places the threads, with as many runs as time allows.
+    /// Returns an experiment without contenders, in which the system places the threads, with as many runs as time
+    /// allows.
     pub(crate) fn new(question: impl Into<String>) -> Self {
         Self {
             name: None,

@@ -34,7 +34,8 @@ pub(crate) struct Table {
 /// A series of a document in a plot of ours.
 #[derive(Debug)]
 pub(crate) struct Mark {
-    /// The column that the plot shows against the swept parameter, or `speedup` or `relative-speedup` against the number of workers.
+    /// The column that the plot shows against the swept parameter, or `speedup` or `relative-speedup` against the
+    /// number of workers.
     pub(crate) column: &'static str,
     /// The plot of programs whose names begin so; every plot if empty.
     pub(crate) program: &'static str,

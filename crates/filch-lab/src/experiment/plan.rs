@@ -1,6 +1,7 @@
 //! The plan of an experiment in one size: its programs, and the cells to visit.
 //!
-//! Invariants: a requested scheduler that cannot run a program is reported with the reason; an unknown name is an error.
+//! Invariants: a requested scheduler that cannot run a program is reported with the reason; an unknown name is an
+//! error.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;

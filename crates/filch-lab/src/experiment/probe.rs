@@ -1,4 +1,5 @@
-//! Experiments whose measurements come from a probe or a checker, which is a program of its own, and not from programs on schedulers.
+//! Experiments whose measurements come from a probe or a checker, which is a program of its own, and not from programs
+//! on schedulers.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

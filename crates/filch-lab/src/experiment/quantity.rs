@@ -112,9 +112,11 @@ pub(super) fn joined(one: &Rounds, other: &Rounds, of: impl Fn(f64, f64) -> f64)
 pub(crate) enum Measure {
     /// The quantity itself.
     Is(Quantity),
-    /// The quantity, over that of another row, with the same program and number of workers unless the pick names others.
+    /// The quantity, over that of another row, with the same program and number of workers unless the pick names
+    /// others.
     Over(Quantity, Pick),
-    /// The quantity, over the least of these contenders with the same number of workers. An unrolled program is compared with the plain one.
+    /// The quantity, over the least of these contenders with the same number of workers. An unrolled program is
+    /// compared with the plain one.
     OverBest(Quantity, &'static [&'static str]),
     /// The geometric mean of that ratio over all programs.
     MeanOver(Quantity, Pick),
@@ -122,9 +124,11 @@ pub(crate) enum Measure {
     OverSwept(Quantity),
     /// The quantity, minus that of another row with the same program and number of workers.
     Beyond(Quantity, Pick),
-    /// The quantity, over that of the same scheduler on the program whose parameter of this name has this value instead.
+    /// The quantity, over that of the same scheduler on the program whose parameter of this name has this value
+    /// instead.
     OverWith(Quantity, &'static str, &'static str),
-    /// The swept time up to which runs take at most this share longer than with the least swept time, over the time of such a run.
+    /// The swept time up to which runs take at most this share longer than with the least swept time, over the time of
+    /// such a run.
     FlatUpTo(f64),
     /// A comparison that every row has.
     Of(Comparison),
@@ -237,7 +241,8 @@ impl Pick {
             && point.who.to_string() == self.who
     }
 
-    /// Whether `other` is a row to compare `point` with: of the same program and number of workers, unless this pick names others.
+    /// Whether `other` is a row to compare `point` with: of the same program and number of workers, unless this pick
+    /// names others.
     pub(super) fn is_beside(&self, point: &Point<'_>, other: &Point<'_>) -> bool {
         let is_itself = (&other.who, &other.value, &other.program, other.row.workers)
             == (&point.who, &point.value, &point.program, point.row.workers);

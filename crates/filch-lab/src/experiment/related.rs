@@ -6,7 +6,8 @@ use super::points::Point;
 use super::quantity::{Quantity, joined};
 use crate::stats::{Estimate, Rounds};
 
-/// Returns the ratios of each point's quantity to that of the same scheduler on the program with another value of a parameter.
+/// Returns the ratios of each point's quantity to that of the same scheduler on the program with another value of a
+/// parameter.
 pub(super) fn over_with(
     of: &[&Point<'_>],
     quantity: Quantity,
@@ -34,7 +35,8 @@ pub(super) fn over_with(
     of.iter().filter_map(each).collect()
 }
 
-/// Returns the ratios of each point's quantity to the least of these contenders, on the same program without its unrolling.
+/// Returns the ratios of each point's quantity to the least of these contenders, on the same program without its
+/// unrolling.
 pub(super) fn over_best(of: &[&Point<'_>], quantity: Quantity, names: &[&str], points: &[Point<'_>]) -> Vec<Evidence> {
     let each = |point: &&Point<'_>| {
         let plain = point.program.to_string().replacen("-unrolled", "", 1);
@@ -58,8 +60,8 @@ pub(super) fn over_best(of: &[&Point<'_>], quantity: Quantity, names: &[&str], p
     of.iter().filter_map(each).collect()
 }
 
-/// Returns for each scheduler, program and number of workers the swept time up to which runs are not longer by more than this share than
-/// those with the least swept time, over their time.
+/// Returns for each scheduler, program and number of workers the swept time up to which runs are not longer by more
+/// than this share than those with the least swept time, over their time.
 pub(super) fn flat_up_to(of: &[&Point<'_>], share: f64) -> Vec<Evidence> {
     let mut curves: Vec<Vec<(f64, &Point<'_>)>> = Vec::new();
     for &point in of {

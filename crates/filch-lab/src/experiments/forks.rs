@@ -4,7 +4,8 @@ use crate::experiment::claim::{Claim, Limit};
 use crate::experiment::quantity::{Measure, Pick, Quantity};
 use crate::experiment::{Contender, Effort, Experiment, Plot, Program, each};
 
-/// The pools with their own protocols, not merely their own queues; the styles of the default pool; and peers with cheap forks.
+/// The pools with their own protocols, not merely their own queues; the styles of the default pool; and peers with
+/// cheap forks.
 pub(crate) fn experiment() -> Experiment {
     let pools = ["split", "filch-levels", "filch-closures", "wool", "chase-lev", "lace", "the", "locked"];
     let peers = ["rayon", "chili", "lace-ws"];

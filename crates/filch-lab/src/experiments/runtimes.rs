@@ -1,4 +1,5 @@
-//! The public comparison of C++ runtimes, with filch in each style beside them; and the same rivals on programs of the papers.
+//! The public comparison of C++ runtimes, with filch in each style beside them; and the same rivals on programs of the
+//! papers.
 
 use super::two_and_all;
 use crate::experiment::claim::{Claim, Limit};

@@ -4,7 +4,8 @@ use crate::columns::{COLUMNS, Column};
 use crate::experiment::probe::Listing;
 use crate::summary::{Program, Row};
 
-/// Returns the rows of all tables, one line each; a median with an interval has three columns. Columns without any value are left out.
+/// Returns the rows of all tables, one line each; a median with an interval has three columns. Columns without any
+/// value are left out.
 pub(crate) fn programs(programs: &[Program]) -> String {
     let rows: Vec<(&Program, &Row)> =
         programs.iter().flat_map(|program| program.rows.iter().map(move |row| (program, row))).collect();

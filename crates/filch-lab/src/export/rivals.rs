@@ -1,5 +1,5 @@
-//! The page of the repository about other schedulers: a paragraph about each, and the figures of the kept runs of the public comparison, and
-//! of the papers' programs.
+//! The page of the repository about other schedulers: a paragraph about each, and the figures of the kept runs of the
+//! public comparison, and of the papers' programs.
 
 use std::fmt::Write;
 
@@ -220,7 +220,8 @@ fn find<'p>(program: &'p Program, who: &str, workers: usize) -> Option<&'p Row> 
     program.rows.iter().find(|row| row.workers == workers && row.who.to_string() == who)
 }
 
-/// A table for each number of workers: contenders by the mean ratio of their times to the best, and times in milliseconds.
+/// A table for each number of workers: contenders by the mean ratio of their times to the best, and times in
+/// milliseconds.
 fn times(text: &mut String, programs: &[Program]) {
     for workers in workers(programs) {
         times_on(text, programs, workers);
@@ -263,7 +264,8 @@ fn times_on(text: &mut String, all: &[Program], workers: usize) {
     text.push('\n');
 }
 
-/// Peak memory, with that which files do not back, and the times to start and to stop, of the largest number of workers.
+/// Peak memory, with that which files do not back, and the times to start and to stop, of the largest number of
+/// workers.
 fn memory(text: &mut String, programs: &[Program]) {
     let Some(&most) = workers(programs).last() else { return };
     let programs: Vec<&Program> = programs.iter().filter(is_plain).collect();

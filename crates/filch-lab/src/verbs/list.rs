@@ -135,7 +135,8 @@ fn row<const N: usize>(cells: [&str; N]) -> Vec<String> {
     cells.map(str::to_owned).to_vec()
 }
 
-/// Lists the pools, and the queues that are not pools, since they may return a task twice or their owner's end is not LIFO.
+/// Lists the pools, and the queues that are not pools, since they may return a task twice or their owner's end is not
+/// LIFO.
 fn pools() -> Vec<Vec<String>> {
     let split = &POOLS[0];
     let pool = |name, summary, pool: &PoolSpec| {

@@ -1,4 +1,5 @@
-//! `filch reproduce`: tables and figures of the documents, each into files of its own in one folder, and a page about all.
+//! `filch reproduce`: tables and figures of the documents, each into files of its own in one folder, and a page about
+//! all.
 
 use std::io::Write;
 use std::path::Path;
@@ -88,7 +89,8 @@ type Troubles = Vec<(&'static str, String)>;
 
 /// Returns the experiments that are not complete in the folder, and the failed checks of those that are.
 ///
-/// Fails if the folder holds other measurements under their names: continuing would mix them, and replacing would lose them.
+/// Fails if the folder holds other measurements under their names: continuing would mix them, and replacing would lose
+/// them.
 fn rest(flags: &Flags, experiments: &[Experiment], size: Size) -> Result<(Vec<Experiment>, Troubles)> {
     let folder = &flags.folder;
     let (mut todo, mut troubles, mut others) = (Vec::new(), Vec::new(), Vec::new());

@@ -73,7 +73,8 @@ pub(crate) fn results(flags: &Flags) -> Result {
     Ok(())
 }
 
-/// Decides the claims of an experiment again, from the lines of every machine that has some; returns the machines' names.
+/// Decides the claims of an experiment again, from the lines of every machine that has some; returns the machines'
+/// names.
 fn decide_again(into: &Path, id: &str) -> Result<Vec<String>> {
     let experiment = find(id)?;
     let mut names = Vec::new();

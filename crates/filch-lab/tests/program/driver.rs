@@ -27,8 +27,9 @@ fn the_tests_of_the_workspace_build_all_programs() {
     }
 }
 
-/// Returns the driver. The tests of the whole workspace build the programs that it starts. It would rebuild them by itself, with other
-/// features of shared crates. So if all programs are up to date, it gets a cargo that does not exist.
+/// Returns the driver. The tests of the whole workspace build the programs that it starts. It would rebuild them by
+/// itself, with other features of shared crates. So if all programs are up to date, it gets a cargo that does not
+/// exist.
 pub(crate) fn driver() -> Command {
     static IS_BUILT: LazyLock<bool> = LazyLock::new(|| Workspace(common::metadata()).is_built());
     let driver = Path::new(env!("CARGO_BIN_EXE_filch"));

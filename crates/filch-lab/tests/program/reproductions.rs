@@ -89,8 +89,8 @@ fn a_reproduction_leaves_pages_figures_tables_and_lines() {
     assert_eq!(outcome["claims"][0]["verdict"], "undecided", "one round decides nothing");
 }
 
-/// Measures the experiment with these arguments, until its lines are enough or it ends by itself. Returns its output and
-/// its whole lines.
+/// Measures the experiment with these arguments, until its lines are enough or it ends by itself. Returns its output
+/// and its whole lines.
 fn measured_until(folder: &Path, arguments: &[&str], is_enough: impl Fn(&[Value]) -> bool) -> (Output, String) {
     let mut command = driver();
     let output = folder.file_name().and_then(|name| name.to_str()).expect("UTF-8");

@@ -1,6 +1,7 @@
 //! `filch-run-mpi`: a runner of the laboratory whose workers are ranks. It becomes `mpirun` when it knows how many.
 //!
-//! `FILCH_MPIRUN` may name another starter with its options; the number of ranks and the program follow: `srun --mpi=pmix -n`.
+//! `FILCH_MPIRUN` may name another starter with its options; the number of ranks and the program follow: `srun
+//! --mpi=pmix -n`.
 
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::process::CommandExt as _;

@@ -1,5 +1,6 @@
-//! Reachability in a torus of three dimensions, whose vertices are numbers and whose edges are computed. Each rank owns a slab of planes, and
-//! has the marks of its vertices alone: a bit for each. So the graph can be as large as all ranks' memories together.
+//! Reachability in a torus of three dimensions, whose vertices are numbers and whose edges are computed. Each rank owns
+//! a slab of planes, and has the marks of its vertices alone: a bit for each. So the graph can be as large as all
+//! ranks' memories together.
 //!
 //! A task is a vertex, and runs on its owner. Every vertex is reached, so the answer is known.
 //!

@@ -1,8 +1,9 @@
 //! All states of a few ranks, with messages that arrive in any order.
 //!
-//! A task is a number; task n makes two tasks n - 1. The explorer takes, in each state, every step that some rank may take: it runs
-//! a task, asks a random victim or a lifeline, gives or refuses, or receives any of the messages that are on their way. Where ranks may die, one
-//! stops at any time; its messages may still arrive, until their receiver knows of its death; and rank 0 hears of it at any later time.
+//! A task is a number; task n makes two tasks n - 1. The explorer takes, in each state, every step that some rank may
+//! take: it runs a task, asks a random victim or a lifeline, gives or refuses, or receives any of the messages that are
+//! on their way. Where ranks may die, one stops at any time; its messages may still arrive, until their receiver knows
+//! of its death; and rank 0 hears of it at any later time.
 
 use std::collections::{HashMap, VecDeque};
 

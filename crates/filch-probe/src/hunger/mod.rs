@@ -1,8 +1,9 @@
 //! `filch probe hunger`: how long workers idle while unstarted tasks exist.
 //!
-//! All contenders run the same random programs of sleeping leaves, in turns. Each run gives three numbers. The idle share is the sum over
-//! the workers of the time without a leaf while there was an unstarted task, as a share of all workers' time. The longest idle time is the
-//! longest such time of one worker. The last number is the run's time over the greedy bound T₁/P + T∞, for the leaves' real sleeping times.
+//! All contenders run the same random programs of sleeping leaves, in turns. Each run gives three numbers. The idle
+//! share is the sum over the workers of the time without a leaf while there was an unstarted task, as a share of all
+//! workers' time. The longest idle time is the longest such time of one worker. The last number is the run's time over
+//! the greedy bound T₁/P + T∞, for the leaves' real sleeping times.
 
 mod program;
 mod trace;

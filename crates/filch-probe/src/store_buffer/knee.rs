@@ -14,7 +14,8 @@ const RISE: f64 = 0.03;
 const JUMP: f64 = 0.02;
 /// how many times steeper it must be.
 const STEEPER: f64 = 4.0;
-/// Each time is replaced by the median of this many on either side and itself, which removes stray ones and moves no knee.
+/// Each time is replaced by the median of this many on either side and itself, which removes stray ones and moves no
+/// knee.
 const AROUND: usize = 2;
 /// The share of rounds that must have a knee: other programs disturb some.
 const CLEAR: f64 = 0.5;
@@ -133,9 +134,9 @@ pub(crate) struct Agreed {
     pub(crate) rounds: usize,
 }
 
-/// Returns the greatest number that enough rounds have, give or take one, if most others have no knee or one at half of it: the processor
-/// holds back half of its buffer while it runs a second thread on the same core, which a virtual machine hides. Otherwise the reason why
-/// there is no such number.
+/// Returns the greatest number that enough rounds have, give or take one, if most others have no knee or one at half of
+/// it: the processor holds back half of its buffer while it runs a second thread on the same core, which a virtual
+/// machine hides. Otherwise the reason why there is no such number.
 pub(crate) fn agree(rounds: &[Result<Knee, NoKnee>]) -> Result<Agreed, String> {
     let mut knees: Vec<usize> = rounds.iter().filter_map(|round| round.ok().map(|knee| knee.stores)).collect();
     knees.sort_unstable();
@@ -172,7 +173,8 @@ mod tests {
 
     const LONGEST: usize = 160;
 
-    /// A curve that is flat up to `capacity`, then rises by `jump` at once and by `slope` per store, with noise of this amplitude.
+    /// A curve that is flat up to `capacity`, then rises by `jump` at once and by `slope` per store, with noise of this
+    /// amplitude.
     fn curve(capacity: usize, jump: f64, slope: f64, noise: f64, seed: u64) -> Vec<f64> {
         let mut random = fastrand::Rng::with_seed(seed);
         let beyond = |stores: usize| number(stores.saturating_sub(capacity));

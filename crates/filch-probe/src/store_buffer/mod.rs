@@ -1,9 +1,9 @@
-//! `filch probe store-buffer`: how many stores the processor's store buffer holds, as in section 7.2 of Adam Morrison and Yehuda Afek,
-//! *Fence-Free Work Stealing on Bounded TSO Processors*, ASPLOS 2014.
+//! `filch probe store-buffer`: how many stores the processor's store buffer holds, as in section 7.2 of Adam Morrison
+//! and Yehuda Afek, *Fence-Free Work Stealing on Bounded TSO Processors*, ASPLOS 2014.
 //!
-//! Runs of stores alternate with a chain of computations that is longer than the stores take to leave the buffer. A run that fits into the
-//! buffer costs nothing; a longer one stalls, and delays the next chain. So the time of a repetition is flat up to the buffer's capacity
-//! and rises beyond it.
+//! Runs of stores alternate with a chain of computations that is longer than the stores take to leave the buffer. A run
+//! that fits into the buffer costs nothing; a longer one stalls, and delays the next chain. So the time of a repetition
+//! is flat up to the buffer's capacity and rises beyond it.
 
 mod knee;
 pub(crate) mod stores;
@@ -92,8 +92,8 @@ impl Rounds {
     }
 }
 
-/// Measures the ticks of a repetition, for all lengths of runs: of each the fastest but one. Whatever else the core runs, perhaps for
-/// another virtual machine, adds time, and takes a part of the buffer; nothing adds to it.
+/// Measures the ticks of a repetition, for all lengths of runs: of each the fastest but one. Whatever else the core
+/// runs, perhaps for another virtual machine, adds time, and takes a part of the buffer; nothing adds to it.
 fn curve(setting: Setting) -> Vec<f64> {
     const FASTEST: f64 = 1.0 / (PASSES - 1) as f64;
     let mut stores = Stores::new();
@@ -139,7 +139,8 @@ fn settings(processors: &[usize]) -> Vec<Setting> {
     processors.iter().flat_map(on).collect()
 }
 
-/// The first and the last of all processors, because a machine with two kinds of processors numbers one kind after the other.
+/// The first and the last of all processors, because a machine with two kinds of processors numbers one kind after the
+/// other.
 fn chosen(flags: &ProbeStoreBuffer) -> Result<Vec<usize>> {
     let all = processors::all();
     match &flags.processors {

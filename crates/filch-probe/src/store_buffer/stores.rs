@@ -6,7 +6,8 @@ use std::arch::asm;
 pub(crate) const LONGEST: usize = 160;
 /// The bytes of a cache line.
 const LINE: usize = 64;
-/// The bytes before the first store's place. So every store has a displacement of four bytes, and the code of each has one length.
+/// The bytes before the first store's place. So every store has a displacement of four bytes, and the code of each has
+/// one length.
 const BEFORE: usize = 4096;
 /// The bytes of a store's code.
 const CODE: usize = 6;
@@ -36,8 +37,8 @@ impl Stores {
         Self(Box::new(Place([0; _])))
     }
 
-    /// Repeats this many times: stores to distinct lines, and a chain of roots and sums that takes some 300 cycles, longer than the stores
-    /// need to leave the buffer.
+    /// Repeats this many times: stores to distinct lines, and a chain of roots and sums that takes some 300 cycles,
+    /// longer than the stores need to leave the buffer.
     pub(crate) fn spread(&mut self, stores: usize, times: u64) {
         // SAFETY: `Place` has a line for each of up to `LONGEST` stores.
         unsafe { repeat::<LINE>(&raw mut *self.0, stores, times) }
@@ -77,15 +78,16 @@ impl Stores {
 
 /// Repeats stores to places `STRIDE` bytes apart, and a chain without memory.
 ///
-/// The code has `LONGEST` stores, and each repetition jumps to the last `stores` of them: the target is always the same, so that the
-/// processor foresees it.
+/// The code has `LONGEST` stores, and each repetition jumps to the last `stores` of them: the target is always the
+/// same, so that the processor foresees it.
 ///
 /// # Safety
 /// * A `Place` without other users is at `place`.
 unsafe fn repeat<const STRIDE: usize>(place: *mut Place, stores: usize, times: u64) {
     assert!(stores <= LONGEST && STRIDE <= LINE && times > 0, "the stores are within the place");
-    // SAFETY: the stores are to `place`, which has LONGEST places of at most LINE bytes behind BEFORE. The jump goes to the beginning of a
-    // store's code, or behind the last: each has CODE bytes, which a test checks. The registers and flags are declared.
+    // SAFETY: the stores are to `place`, which has LONGEST places of at most LINE bytes behind BEFORE. The jump goes to
+    // the beginning of a store's code, or behind the last: each has CODE bytes, which a test checks. The registers and
+    // flags are declared.
     unsafe {
         asm!(
             "lea {entry}, [rip + 3f]",

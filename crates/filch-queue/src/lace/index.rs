@@ -20,18 +20,18 @@
 //! * I4: no steal returns an index at or above the split in force at its compare-and-swap.
 //!
 //! **Edges.**
-//! * E1: `begin_at`'s store and `raise`'s addition or half store (release) → the load and compare-and-swap in `steal_several`
-//!   (acquire): the slots below split are written before split passes them. Later read–modify–writes of the word, by
-//!   any thread, continue the release sequence.
+//! * E1: `begin_at`'s store and `raise`'s addition or half store (release) → the load and compare-and-swap in
+//!   `steal_several` (acquire): the slots below split are written before split passes them. Later read–modify–writes of
+//!   the word, by any thread, continue the release sequence.
 //!
-//! * F: the fence in `lower`, where split is moved by half stores, forbids that a thief wins an index above the new split
-//!   after the owner has read tail.
+//! * F: the fence in `lower`, where split is moved by half stores, forbids that a thief wins an index above the new
+//!   split after the owner has read tail.
 //!
 //! **Memory model.** Rust's. The paper's x86 form stores half of the word and fences ([`Moves::HalfStores`]). Rust has
 //! no mixed-size atomics, so by default `shrink` and `grow` are each one read–modify–write of the whole word, and no
-//! fence is left: a thief's compare-and-swap either precedes the owner's subtraction, which then returns the exact tail,
-//! or follows it, and then the thief sees the smaller split. The stores to half of the word are assembly, and mean an
-//! update of the whole word to Rust: [`Memory::store_high`].
+//! fence is left: a thief's compare-and-swap either precedes the owner's subtraction, which then returns the exact
+//! tail, or follows it, and then the thief sees the smaller split. The stores to half of the word are assembly, and
+//! mean an update of the whole word to Rust: [`Memory::store_high`].
 //!
 //! **Progress.** Owner wait-free, steal lock-free. **Departures.** The read–modify–writes above. By default `split`
 //! after growing and shrinking is the paper's mean; the paper tries no other [`Amount`]. A thief may take several
@@ -62,8 +62,8 @@ pub enum Moves {
     /// By updates of the word, up and down. The default.
     #[default]
     Updates,
-    /// By stores to half of the word, and a fence on the way down, as printed in the paper for x86. On other targets, which have no such
-    /// stores, by updates and that fence.
+    /// By stores to half of the word, and a fence on the way down, as printed in the paper for x86. On other targets,
+    /// which have no such stores, by updates and that fence.
     HalfStores,
 }
 
@@ -249,14 +249,14 @@ impl OwnerIndex {
     #[inline]
     fn lower<M: Memory>(&mut self, shared: &SharedIndex<M>, by: u32) -> u32 {
         let split = self.split.wrapping_sub(by);
-        // Relaxed, all: this thread wrote what comes back, and a read–modify–write of any ordering continues the release
-        // sequence of E1 for the tasks that stay shared.
+        // Relaxed, all: this thread wrote what comes back, and a read–modify–write of any ordering continues the
+        // release sequence of E1 for the tasks that stay shared.
         let tail = match self.moves {
             Moves::Updates => unpack(shared.word.fetch_sub(pack(0, by), Ordering::Relaxed)).0,
             Moves::HalfStores => {
                 M::store_high(&shared.word, self.split, split, Ordering::Relaxed);
-                // F: with the compare-and-swap in `steal_several`. Otherwise a thief wins an index above the new split, which
-                // is on its way, after this thread has read tail.
+                // F: with the compare-and-swap in `steal_several`. Otherwise a thief wins an index above the new split,
+                // which is on its way, after this thread has read tail.
                 M::fence(Ordering::SeqCst);
                 M::load_low(&shared.word, Ordering::Relaxed)
             }
@@ -272,8 +272,8 @@ impl OwnerIndex {
         self.begin_at(shared, index, index.wrapping_add(1));
     }
 
-    /// Declares that nothing is shared, and that the owner keeps its tasks from `head` on. Precondition: [`OwnerIndex::is_all_stolen`],
-    /// and the tasks below are stolen.
+    /// Declares that nothing is shared, and that the owner keeps its tasks from `head` on. Precondition:
+    /// [`OwnerIndex::is_all_stolen`], and the tasks below are stolen.
     #[inline]
     pub fn keep_next<M: Memory>(&mut self, shared: &SharedIndex<M>, head: u32) {
         self.begin_at(shared, head, head);
@@ -292,7 +292,8 @@ impl OwnerIndex {
     }
 
     /// Shares the older half, rounded up, of the private tasks `[split, head)`; returns how many. Precondition: not
-    /// [`OwnerIndex::is_all_stolen`], and the tasks have been written. One read–modify–write, or a store, if anything is shared.
+    /// [`OwnerIndex::is_all_stolen`], and the tasks have been written. One read–modify–write, or a store, if anything
+    /// is shared.
     #[inline]
     pub fn grow<M: Memory>(&mut self, shared: &SharedIndex<M>, head: u32) -> u32 {
         self.grow_by(shared, head, Amount::Half)

@@ -1,4 +1,5 @@
-//! The thief's side of the private deques whose thieves ask: see [`receiver`](super::receiver), which has the whole algorithm.
+//! The thief's side of the private deques whose thieves ask: see [`receiver`](super::receiver), which has the whole
+//! algorithm.
 //!
 //! Invariant: I1 of that module: a desk is for at most one request.
 
@@ -73,7 +74,8 @@ impl<M: Memory, const WAITS: bool> Thief<M, WAITS> {
         }
     }
 
-    /// Collects the answer to the outstanding request of this code, if it has come: the first task, with the others in `loot`.
+    /// Collects the answer to the outstanding request of this code, if it has come: the first task, with the others in
+    /// `loot`.
     fn collect(&mut self, code: u32) -> Steal<Task> {
         // E2: pairs with the store in `answer`.
         let state = self.desk().state.load(Ordering::Acquire);
@@ -109,7 +111,8 @@ impl<M: Memory, const WAITS: bool> crate::Thief<Task> for Thief<M, WAITS> {
         self.obtain(Wish::One)
     }
 
-    /// Withdraws the request, or waits for the answer that is under way; in the paper's form for the answer in any case.
+    /// Withdraws the request, or waits for the answer that is under way; in the paper's form for the answer in any
+    /// case.
     fn quiesce(&mut self) -> Option<Task> {
         let Some(code) = self.asked else { return self.loot.pop_front() };
         // Relaxed, both: nothing was published with the request that anybody will use, and nothing is used here.

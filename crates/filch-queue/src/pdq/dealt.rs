@@ -1,4 +1,5 @@
-//! The thief's side of the private deques whose owners deal: see [`sender`](super::sender), which has the whole algorithm.
+//! The thief's side of the private deques whose owners deal: see [`sender`](super::sender), which has the whole
+//! algorithm.
 //!
 //! Invariant: one thief at a time uses a desk as its thief; what is [known](Deals::Known) of it belongs to that thief.
 
@@ -38,8 +39,8 @@ pub trait Deals<M: Memory>: Sized + Send + Sync {
     /// Owner: whether the thief seems to be idle.
     fn is_idle(&self) -> bool;
 
-    /// Owner number `giver`: deals the oldest tasks, if there are any and the thief is still idle, and returns whether it has. Adds
-    /// them to `grants` before the thief has them.
+    /// Owner number `giver`: deals the oldest tasks, if there are any and the thief is still idle, and returns whether
+    /// it has. Adds them to `grants` before the thief has them.
     ///
     /// # Safety
     /// The caller is an owner that this thief steals from.

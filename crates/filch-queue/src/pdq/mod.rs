@@ -4,9 +4,9 @@
 //! Private Deques*, PPoPP 2013, <https://doi.org/10.1145/2442516.2442538>.
 //!
 //! **Idea.** The owner works on an ordinary deque, and checks now and then whether to give a thief something: because
-//! the thief has asked ([`PdqR`], [`PdqR2`], and ours, [`PdqRAsync`] and [`PdqR2Async`]), or because a clock says so and
-//! the thief is idle ([`PdqS`], and ours, [`PdqSTold`] and [`PdqSOneStep`]). It hands the tasks over on a desk. There is no
-//! race for a task, so there is no fence; and any deque will do, and any policy of how much to give.
+//! the thief has asked ([`PdqR`], [`PdqR2`], and ours, [`PdqRAsync`] and [`PdqR2Async`]), or because a clock says so
+//! and the thief is idle ([`PdqS`], and ours, [`PdqSTold`] and [`PdqSOneStep`]). It hands the tasks over on a desk.
+//! There is no race for a task, so there is no fence; and any deque will do, and any policy of how much to give.
 //!
 //! Invariant: the owner touches what lies on a desk between its claiming a request and its answer, the thief at all
 //! other times.
@@ -71,8 +71,8 @@ impl<M: Memory> Desk<M> {
         Self { state: filch_memory::Atomic::new(state), first: Cell::new(None), bag: Cell::new(VecDeque::new()) }
     }
 
-    /// Puts the oldest tasks, of which there is at least one, on the desk, on which there are none; returns how many. One alone never
-    /// allocates.
+    /// Puts the oldest tasks, of which there is at least one, on the desk, on which there are none; returns how many.
+    /// One alone never allocates.
     ///
     /// # Safety
     /// The caller is the owner and has claimed this desk's request without having answered it.
@@ -93,8 +93,8 @@ impl<M: Memory> Desk<M> {
         1 + more
     }
 
-    /// The first task; the others, of which there are none unless there was a [wish](Wish::Many) for them, are put into `loot`, which is
-    /// empty.
+    /// The first task; the others, of which there are none unless there was a [wish](Wish::Many) for them, are put into
+    /// `loot`, which is empty.
     ///
     /// # Safety
     /// The caller is the thief, whose only request has been granted.
@@ -108,7 +108,8 @@ impl<M: Memory> Desk<M> {
     }
 }
 
-/// What a thief of several gets: the first one and as much of the rest as it wants, at most `max` in all; returns how many.
+/// What a thief of several gets: the first one and as much of the rest as it wants, at most `max` in all; returns how
+/// many.
 fn pass_on(first: Task, loot: &mut VecDeque<Task>, max: usize, to: &mut alloc::vec::Vec<Task>) -> usize {
     let more = loot.len().min(max - 1);
     to.push(first);

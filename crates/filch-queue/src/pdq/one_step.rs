@@ -1,13 +1,17 @@
-//! The cells of private deques whose owners deal in one step: see [`sender`](super::sender), which has the rest of the algorithm.
+//! The cells of private deques whose owners deal in one step: see [`sender`](super::sender), which has the rest of the
+//! algorithm.
 //!
-//! **Idea.** A task is one word, so one compare-and-swap of the thief's cell from null to the task deals it: the paper's figure 3 for one
-//! task. Any other word than null is a task, or means that the thief is not idle; which of these, the thief knows by itself.
+//! **Idea.** A task is one word, so one compare-and-swap of the thief's cell from null to the task deals it: the
+//! paper's figure 3 for one task. Any other word than null is a task, or means that the thief is not idle; which of
+//! these, the thief knows by itself.
 //!
 //! **Invariants.**
-//! * I1: null leaves the cell by one update: an owner's compare-and-swap, which deals, or the thief's swap, which leaves.
+//! * I1: null leaves the cell by one update: an owner's compare-and-swap, which deals, or the thief's swap, which
+//!   leaves.
 //!
 //! **Edges.**
-//! * E1: the compare-and-swap in `deal` (release) → the load in `collect`, or the swap in `close` (acquire): the contents of the task.
+//! * E1: the compare-and-swap in `deal` (release) → the load in `collect`, or the swap in `close` (acquire): the
+//!   contents of the task.
 
 use alloc::collections::VecDeque;
 use core::time::Duration;

@@ -1,54 +1,59 @@
 //! PDQ-R and PDQ-R2: private deques whose thieves ask.
 //!
-//! **Paper.** [That of the folder](super), section 2, figures 1 and 2; and its alternative acquire, figure 8, the comparison
-//! in Tom van Dijk and Jaco van de Pol, *Lace: Non-blocking Split Deque for Work-Stealing*, MuCoCoS 2014.
+//! **Paper.** [That of the folder](super), section 2, figures 1 and 2; and its alternative acquire, figure 8, the
+//! comparison in Tom van Dijk and Jaco van de Pol, *Lace: Non-blocking Split Deque for Work-Stealing*, MuCoCoS 2014.
 //!
-//! **Idea.** A thief writes its number into the victim's request cell. The victim looks at the cell at each push and pop, and answers
-//! on the thief's desk with its oldest tasks or with none. In PDQ-R2 a worker that has run out of tasks blocks its own cell, so that
-//! nobody asks it until it has some again.
+//! **Idea.** A thief writes its number into the victim's request cell. The victim looks at the cell at each push and
+//! pop, and answers on the thief's desk with its oldest tasks or with none. In PDQ-R2 a worker that has run out of
+//! tasks blocks its own cell, so that nobody asks it until it has some again.
 //!
-//! **Forms.** [`PdqR`] and [`PdqR2`] are the paper's: a thief that has asked waits for the answer, and answers others meanwhile; so it
-//! has one desk, for all its victims. In ours, [`PdqRAsync`] and [`PdqR2Async`], a thief goes away and comes back, and may withdraw, so that
-//! a victim that does not run stalls nobody; it has a desk with each victim. They differ in three places: who claims a request how
-//! (`claim`), whether a thief may ask (`ask`), and what it does when it wants to leave (`quiesce`).
+//! **Forms.** [`PdqR`] and [`PdqR2`] are the paper's: a thief that has asked waits for the answer, and answers others
+//! meanwhile; so it has one desk, for all its victims. In ours, [`PdqRAsync`] and [`PdqR2Async`], a thief goes away and
+//! comes back, and may withdraw, so that a victim that does not run stalls nobody; it has a desk with each victim. They
+//! differ in three places: who claims a request how (`claim`), whether a thief may ask (`ask`), and what it does when
+//! it wants to leave (`quiesce`).
 //!
 //! **Fields.** Each on its own line.
-//! * `has_tasks`: whether the deque holds a task, or the owner offers something else. Written by the owner when that changes; read by thieves.
+//! * `has_tasks`: whether the deque holds a task, or the owner offers something else. Written by the owner when that
+//!   changes; read by thieves.
 //! * `request`: who asks, and for how many; or nobody, or the owner does not want to be asked. Set by thieves, by
-//!   compare-and-swap; claimed by the owner, by a swap, or, in the paper's form, by a load and, after the answer, a store;
-//!   withdrawn, in ours, by the thief that set it.
+//!   compare-and-swap; claimed by the owner, by a swap, or, in the paper's form, by a load and, after the answer, a
+//!   store; withdrawn, in ours, by the thief that set it.
 //! * `desks`: one for each thief. The number says whether the request has been answered: written by the thief before it
-//!   asks, by the owner as the answer. In the paper's form the queues of a pool have the same desks, and the thief clears the number
-//!   when it has seen the answer.
+//!   asks, by the owner as the answer. In the paper's form the queues of a pool have the same desks, and the thief
+//!   clears the number when it has seen the answer.
 //! * the owner's own: `tasks`, oldest first, and whether it has blocked its cell.
 //! * a thief's own: whether it has asked; `loot`, which it has received and not returned.
 //!
 //! **Invariants.**
 //! * I1: a desk is for at most one request, in a cell or claimed.
-//! * I2: who takes a request out of the cell settles it: the owner by an answer, the thief because there will be none. That is
-//!   one atomic update; where no thief withdraws the owner is alone in taking requests out, and need not be so quick.
+//! * I2: who takes a request out of the cell settles it: the owner by an answer, the thief because there will be none.
+//!   That is one atomic update; where no thief withdraws the owner is alone in taking requests out, and need not be so
+//!   quick.
 //!
 //! **Edges.**
-//! * E1: the compare-and-swap in `ask` (release) → the look at the cell in `claim` (acquire): the thief's `PENDING` and its last use of
-//!   the desk come before the owner's answer.
+//! * E1: the compare-and-swap in `ask` (release) → the look at the cell in `claim` (acquire): the thief's `PENDING` and
+//!   its last use of the desk come before the owner's answer.
 //! * E2: the store of the answer (release) → its load in `collect` (acquire): the desk, and the contents of the tasks.
 //!
 //! **Memory model.** Rust's; no fence anywhere. **Progress.** The owner is wait-free, but for allocation; a thief
-//! depends on the owner's next operation, though not in our form if it withdraws (it then waits only for an answer under
-//! way). **Capacity.** Grows.
+//! depends on the owner's next operation, though not in our form if it withdraws (it then waits only for an answer
+//! under way). **Capacity.** Grows.
 //!
-//! **Departures** of the paper's form. Figure 2 also clears the thief's own request cell once it has received a task; in PDQ-R that could
-//! erase somebody's request, and the asker would wait for ever (a twin in the checker); here nobody does, and in PDQ-R2 a worker opens its
-//! cell when it pushes. The owner answers at pushes too, and not only after pops, as figure 1 does. An owner that sleeps or goes home blocks its cell in PDQ-R too: the paper's workers spin to the end. A cell is a
-//! number beside the task instead of a task or one of two marks, since any word can be a task; both are on one line. Whom to ask next is
-//! the scheduler's to say. **Of ours**, also: a request is claimed by a swap before it is answered, since with a load and a store a task
-//! could be sent to somebody who has gone (a twin).
+//! **Departures** of the paper's form. Figure 2 also clears the thief's own request cell once it has received a task;
+//! in PDQ-R that could erase somebody's request, and the asker would wait for ever (a twin in the checker); here nobody
+//! does, and in PDQ-R2 a worker opens its cell when it pushes. The owner answers at pushes too, and not only after
+//! pops, as figure 1 does. An owner that sleeps or goes home blocks its cell in PDQ-R too: the paper's workers spin to
+//! the end. A cell is a number beside the task instead of a task or one of two marks, since any word can be a task;
+//! both are on one line. Whom to ask next is the scheduler's to say. **Of ours**, also: a request is claimed by a swap
+//! before it is answered, since with a load and a store a task could be sent to somebody who has gone (a twin).
 //!
 //! **Names.** The paper's `a`, `r` and `t` are `has_tasks`, `request` and a desk; `poll` is its `communicate`; `reject`
 //! is `claim(BLOCKED)`.
 //!
-//! **Scenarios.** `pdq_r`, `pdq_r2`, `pdq_r_async` and `pdq_r2_async` in the battery and the property tests, the first three and
-//! `generous_pdq_r2_async` in the many-at-once tests; the queues' names in the checker, and `private deques`: workers that ask each other.
+//! **Scenarios.** `pdq_r`, `pdq_r2`, `pdq_r_async` and `pdq_r2_async` in the battery and the property tests, the first
+//! three and `generous_pdq_r2_async` in the many-at-once tests; the queues' names in the checker, and `private deques`:
+//! workers that ask each other.
 
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
@@ -67,8 +72,8 @@ use crate::{
     Stealable, Task,
 };
 
-/// The private deque whose thieves ask, in four forms: see the [module](self). Its parameters say whether an owner blocks its cell when it
-/// runs out of tasks, and whether thieves wait.
+/// The private deque whose thieves ask, in four forms: see the [module](self). Its parameters say whether an owner
+/// blocks its cell when it runs out of tasks, and whether thieves wait.
 #[derive(Clone, Copy, Debug)]
 pub struct Of<const BLOCKS: bool, const WAITS: bool>;
 
@@ -164,13 +169,14 @@ pub(super) struct Shared<M: Memory> {
     share: Amount,
 }
 
-// SAFETY: one side at a time touches what lies on a desk, by the invariant of the module above; a task may go to another
-// thread.
+// SAFETY: one side at a time touches what lies on a desk, by the invariant of the module above; a task may go to
+// another thread.
 unsafe impl<M: Memory> Sync for Shared<M> {}
 // SAFETY: as above.
 unsafe impl<M: Memory> Send for Shared<M> {}
 
-/// The owner's side. It blocks its cell when it runs out of tasks, or only when it rests; and its thieves wait, or may withdraw.
+/// The owner's side. It blocks its cell when it runs out of tasks, or only when it rests; and its thieves wait, or may
+/// withdraw.
 pub struct Owner<M: Memory = Native, const BLOCKS: bool = false, const WAITS: bool = false> {
     shared: Arc<Shared<M>>,
     tasks: VecDeque<Task>,

@@ -6,23 +6,24 @@
 //! times between its attempts are exponentially distributed, so that attempts form a Poisson process and do not depend
 //! on what the program does. A thief never disturbs an owner; it waits for the clock instead.
 //!
-//! **Forms.** [`PdqS`] is the paper's: a worker has one desk, for all givers, and an owner whose time has come picks one other worker at
-//! random, and deals to it if it is idle. In ours, [`PdqSTold`], a thief has a desk with each victim, so that a fork–join worker can wait
-//! for one victim only; and the owner looks for an idle thief, starting at a random one. They differ in which desks an owner tries
-//! (`find_idle`), and in when it looks at the clock (`communicate`). [`PdqSOneStep`] is [`PdqSTold`] with the paper's step for one task: one
-//! compare-and-swap of a cell of one word deals it. Such a cell cannot say who has dealt, which fork–join has to know; so it is a cell for
-//! one victim. That cell (`one_step.rs`) and the desk of the others (`two_steps.rs`) have files of their own; what follows about the states
-//! of a desk, the invariant and the edges is about the others.
+//! **Forms.** [`PdqS`] is the paper's: a worker has one desk, for all givers, and an owner whose time has come picks
+//! one other worker at random, and deals to it if it is idle. In ours, [`PdqSTold`], a thief has a desk with each
+//! victim, so that a fork–join worker can wait for one victim only; and the owner looks for an idle thief, starting at
+//! a random one. They differ in which desks an owner tries (`find_idle`), and in when it looks at the clock
+//! (`communicate`). [`PdqSOneStep`] is [`PdqSTold`] with the paper's step for one task: one compare-and-swap of a cell
+//! of one word deals it. Such a cell cannot say who has dealt, which fork–join has to know; so it is a cell for one
+//! victim. That cell (`one_step.rs`) and the desk of the others (`two_steps.rs`) have files of their own; what follows
+//! about the states of a desk, the invariant and the edges is about the others.
 //!
 //! **Fields.** Each on its own line.
-//! * `has_tasks`: whether the deque holds a task, or the owner offers something else. Written by the owner when that changes; for hints,
-//!   and so that thieves do not wait in vain.
-//! * `wanted`, in ours: whether to look at the desks. Raised by idle thieves, lowered by an owner that has found none; read by
-//!   both. So an owner does not read the clock while no thief waits for it.
-//! * `desks`: one for each thief: busy; idle, and wanting one task or many; being dealt to; dealt to, and by whom. The thief changes
-//!   it from busy to idle, and back, by compare-and-swap, if it wants no task any more; an owner changes it from idle
-//!   to being dealt to, by compare-and-swap, and then to dealt to, from where the thief makes it busy. In the paper's form the queues of a
-//!   pool have the same desks.
+//! * `has_tasks`: whether the deque holds a task, or the owner offers something else. Written by the owner when that
+//!   changes; for hints, and so that thieves do not wait in vain.
+//! * `wanted`, in ours: whether to look at the desks. Raised by idle thieves, lowered by an owner that has found none;
+//!   read by both. So an owner does not read the clock while no thief waits for it.
+//! * `desks`: one for each thief: busy; idle, and wanting one task or many; being dealt to; dealt to, and by whom. The
+//!   thief changes it from busy to idle, and back, by compare-and-swap, if it wants no task any more; an owner changes
+//!   it from idle to being dealt to, by compare-and-swap, and then to dealt to, from where the thief makes it busy. In
+//!   the paper's form the queues of a pool have the same desks.
 //! * private to the owner: `tasks`, oldest first; the clock; the idle thief for whom it is about to get a task.
 //! * private to a thief: what it has received and not returned, and from whom; of one step, whether it is idle.
 //!
@@ -31,27 +32,30 @@
 //!   leaves.
 //!
 //! **Edges.**
-//! * E1: the store of idle in `open` (release) → the compare-and-swap in `deal` (acquire): the thief's last use of the bag.
-//! * E2: the store of who has dealt (release) → its load in `receive` (acquire): the bag, and the contents of the tasks.
+//! * E1: the store of idle in `open` (release) → the compare-and-swap in `deal` (acquire): the thief's last use of the
+//!   bag.
+//! * E2: the store of who has dealt (release) → its load in `receive` (acquire): the bag, and the contents of the
+//!   tasks.
 //!
 //! **Memory model.** Rust's; no fence anywhere. **Progress.** The owner is wait-free, except for allocation; a thief
 //! depends on an owner, unless it leaves (it then waits only for incoming tasks). **Capacity.** Grows.
 //!
-//! **Departures** of all forms. A thief is idle only while it looks at a victim that has tasks, and leaves when it looks elsewhere,
-//! sleeps or waits no more: the paper's worker waits until somebody deals. The owner looks at its clock at pushes too, and not only after
-//! pops, as figure 1 does. Polling an empty deque counts as idle. **Of two steps**: all dealing takes them, as the paper's does for several
-//! tasks: any word can be a task, and a desk also says who has dealt, for a fork–join worker to wake its owner; a thief takes nothing before
-//! the second (a known mistake in the checker). **Of those whose thieves tell a victim**, also: the paper's clock
-//! always runs. Ours stops while no thief waits. That is the same for a busy owner, since in a Poisson process the time to the next
-//! event does not depend on when the wait for it begins. An owner that was idle is late, and deals as soon as it has a
-//! task, as in the paper.
+//! **Departures** of all forms. A thief is idle only while it looks at a victim that has tasks, and leaves when it
+//! looks elsewhere, sleeps or waits no more: the paper's worker waits until somebody deals. The owner looks at its
+//! clock at pushes too, and not only after pops, as figure 1 does. Polling an empty deque counts as idle. **Of two
+//! steps**: all dealing takes them, as the paper's does for several tasks: any word can be a task, and a desk also says
+//! who has dealt, for a fork–join worker to wake its owner; a thief takes nothing before the second (a known mistake in
+//! the checker). **Of those whose thieves tell a victim**, also: the paper's clock always runs. Ours stops while no
+//! thief waits. That is the same for a busy owner, since in a Poisson process the time to the next event does not
+//! depend on when the wait for it begins. An owner that was idle is late, and deals as soon as it has a task, as in the
+//! paper.
 //!
-//! **Names.** The paper's `s` is a desk's number, `DUMMY_TASK` is `BUSY`, `null` `WANTS_ONE` or `WANTS_MANY`, `INCOMING` is `INCOMING`, its
-//! `d` is the clock's.
+//! **Names.** The paper's `s` is a desk's number, `DUMMY_TASK` is `BUSY`, `null` `WANTS_ONE` or `WANTS_MANY`,
+//! `INCOMING` is `INCOMING`, its `d` is the clock's.
 //!
-//! **Scenarios.** `pdq_s`, `pdq_s_told`, `pdq_s_one_step`, and each with `eager_` before it without the clock, in the battery and the property
-//! tests, the first two also in the many-at-once tests; all three names, without the clock, in the checker; `pdq-s` and
-//! `pdq-s-one-step` also with workers that deal to each other.
+//! **Scenarios.** `pdq_s`, `pdq_s_told`, `pdq_s_one_step`, and each with `eager_` before it without the clock, in the
+//! battery and the property tests, the first two also in the many-at-once tests; all three names, without the clock, in
+//! the checker; `pdq-s` and `pdq-s-one-step` also with workers that deal to each other.
 
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
@@ -123,7 +127,8 @@ pub type PdqS = Of<ForAll>;
 /// ```
 pub type PdqSTold = Of<Told>;
 
-/// The private deque whose owner deals one task to a thief that has told it, by one compare-and-swap: see the [module](self).
+/// The private deque whose owner deals one task to a thief that has told it, by one compare-and-swap: see the
+/// [module](self).
 ///
 /// ```
 /// use core::num::NonZeroUsize;

@@ -1,4 +1,5 @@
-//! The desks of private deques whose owners deal in two steps: see [`sender`](super::sender), which has the whole algorithm.
+//! The desks of private deques whose owners deal in two steps: see [`sender`](super::sender), which has the whole
+//! algorithm.
 //!
 //! Invariant: I1 of that module: an idle desk leaves that state by one compare-and-swap.
 
@@ -38,8 +39,8 @@ pub struct Received {
 }
 
 impl<M: Memory> TwoSteps<M> {
-    /// Collects what has been dealt: the first task, with the others in the loot, which is empty. If nothing has been, returns the state of
-    /// the desk.
+    /// Collects what has been dealt: the first task, with the others in the loot, which is empty. If nothing has been,
+    /// returns the state of the desk.
     ///
     /// # Safety
     /// The caller is the thief.

@@ -17,7 +17,8 @@ pub(crate) static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
     serde_json::from_str(&std::fs::read_to_string(path).expect("the schema can be read")).expect("it is JSON")
 });
 
-/// Returns a schema that rejects unknown fields: readers must accept fields of later versions, but our own messages have none.
+/// Returns a schema that rejects unknown fields: readers must accept fields of later versions, but our own messages
+/// have none.
 fn strict(schema: &Value) -> Value {
     let mut schema = schema.clone();
     close(&mut schema);

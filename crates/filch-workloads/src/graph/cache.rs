@@ -1,8 +1,8 @@
 //! Graph files.
 //!
 //! A file consists of little-endian words. A head of eight words has the format's mark with its version; the shape's
-//! family, vertices, degree, edges and seed; the number of neighbours; and a checksum of all other words. The body has the
-//! ends of the lists, one per word, then the neighbours, two per word.
+//! family, vertices, degree, edges and seed; the number of neighbours; and a checksum of all other words. The body has
+//! the ends of the lists, one per word, then the neighbours, two per word.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, Read, Write};

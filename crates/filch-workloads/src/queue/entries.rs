@@ -43,8 +43,8 @@ impl Entries for Words {
 
 /// Tasks of 64 bytes: the queue holds the index of a line.
 ///
-/// Invariant: a line is in use from when the owner fills it until its taker has copied it, and its first word is [`FREE`] at all other
-/// times. This needs a queue that returns each task once.
+/// Invariant: a line is in use from when the owner fills it until its taker has copied it, and its first word is
+/// [`FREE`] at all other times. This needs a queue that returns each task once.
 pub(super) struct Lines(Box<[Padded<[AtomicU64; 8]>]>);
 
 const FREE: u64 = u64::MAX;

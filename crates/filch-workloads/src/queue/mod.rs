@@ -1,19 +1,21 @@
 //! A queue by itself: its owner pushes tasks, and thieves take a share of them.
 //!
-//! Three programs differ in what the owner does. In *owner-throughput* it pushes a batch, pops until the queue is empty, and so on; the time
-//! is the owner's. In *steal-latency* it leaves a batch in the queue, and thieves time their steals. In *steal-throughput* it only pushes,
-//! and thieves steal as fast as they can, until all tasks are taken or the time is up; then the owner takes the rest.
+//! Three programs differ in what the owner does. In *owner-throughput* it pushes a batch, pops until the queue is
+//! empty, and so on; the time is the owner's. In *steal-latency* it leaves a batch in the queue, and thieves time their
+//! steals. In *steal-throughput* it only pushes, and thieves steal as fast as they can, until all tasks are taken or
+//! the time is up; then the owner takes the rest.
 //!
-//! In the first two, a thief waits after each steal until it has less than its part of the tasks pushed so far. It may get less than that:
-//! an owner that only pushes and pops is many times as fast as a thief, so for large shares it has to work in between. The share that thieves
-//! took is part of the result. A task is its number, or 64 bytes, which the queue's word refers to and whoever takes the task copies. Each
-//! thread writes down the tasks that it takes. The sequential program does as the owner of owner-throughput, on a plain array.
+//! In the first two, a thief waits after each steal until it has less than its part of the tasks pushed so far. It may
+//! get less than that: an owner that only pushes and pops is many times as fast as a thief, so for large shares it has
+//! to work in between. The share that thieves took is part of the result. A task is its number, or 64 bytes, which the
+//! queue's word refers to and whoever takes the task copies. Each thread writes down the tasks that it takes. The
+//! sequential program does as the owner of owner-throughput, on a plain array.
 //!
-//! **What it stresses.** What thieves cost an owner, and an owner its thieves: fences and locked instructions, the cache lines of both, and
-//! the requests that an owner answers.
+//! **What it stresses.** What thieves cost an owner, and an owner its thieves: fences and locked instructions, the
+//! cache lines of both, and the requests that an owner answers.
 //!
-//! **Source.** Figure 2 of Jiawei Wang et al., *Work Stealing through Partial Asynchronous Delegation*, SPAA 2024. The paper does not say how
-//! many tasks are in the queue, nor how it controls the share.
+//! **Source.** Figure 2 of Jiawei Wang et al., *Work Stealing through Partial Asynchronous Delegation*, SPAA 2024. The
+//! paper does not say how many tasks are in the queue, nor how it controls the share.
 
 #![expect(
     clippy::disallowed_types,
@@ -88,8 +90,8 @@ pub struct Did {
     pub pending: u64,
 }
 
-/// The times of steals, in nanoseconds. The attempts before a steal are part of it, unless they found the queue empty; what lies between
-/// two attempts is, for a thief that waits for the owner.
+/// The times of steals, in nanoseconds. The attempts before a steal are part of it, unless they found the queue empty;
+/// what lies between two attempts is, for a thief that waits for the owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Times {
     /// The mean.

@@ -15,8 +15,8 @@ use crate::wsq;
 /// An owner waits for thieves that take nothing for so long, then takes the tasks itself.
 const PATIENCE: Duration = Duration::from_millis(10);
 
-/// Looks at the tasks left between two yields to a thief that may need this processor: some 100 µs, since whoever gets the processor keeps
-/// it for milliseconds.
+/// Looks at the tasks left between two yields to a thief that may need this processor: some 100 µs, since whoever gets
+/// the processor keeps it for milliseconds.
 const LOOKS: u32 = 1 << 14;
 
 /// An owner's end, and what it takes.

@@ -62,14 +62,15 @@ impl Stopwatch {
         self.elapsed = to.saturating_sub(*self.first.get_or_insert(from));
     }
 
-    /// The ticks of a steal: of a thief that waits, since its first attempt; of any other those within its attempts, because it may do
-    /// something else in between.
+    /// The ticks of a steal: of a thief that waits, since its first attempt; of any other those within its attempts,
+    /// because it may do something else in between.
     fn ticks(&self, waits: bool) -> u64 {
         if waits { self.elapsed } else { self.within }
     }
 }
 
-/// Whether a thief that has asked waits for its owner: it cannot withdraw, or says that it is idle and is told when there is a task.
+/// Whether a thief that has asked waits for its owner: it cannot withdraw, or says that it is idle and is told when
+/// there is a task.
 pub(super) const fn waits<Q: Queue>() -> bool {
     !Q::WITHDRAWS || Q::PROMISES.answers_by_clock
 }
@@ -85,7 +86,8 @@ pub(super) struct Notes {
     pub(super) elapsed: u64,
 }
 
-/// Steals until the owner has pushed all tasks and nothing is left for this thief. `nth` is its number among the thieves.
+/// Steals until the owner has pushed all tasks and nothing is left for this thief. `nth` is its number among the
+/// thieves.
 pub(super) fn rob<const IS_TIMED: bool, Q: Queue, E: Entries>(
     mut thief: Q::Thief,
     nth: usize,

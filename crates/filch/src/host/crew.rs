@@ -147,14 +147,15 @@ impl Crew {
         Seat::take(&self.workers, index)
     }
 
-    /// Lets the workers begin asleep, and the threads for most of them start when they are first needed: whoever needs a worker calls
-    /// `start`, for a thread that runs in the seat. It runs `start` outside all pools, even on a worker, so `start` should not wait for this
-    /// crew. `seats` are all. Returns those for which the host starts threads now: the first, and
-    /// any others that cannot wait, such as those of workers that [never sleep](crate::Idle::Spin).
+    /// Lets the workers begin asleep, and the threads for most of them start when they are first needed: whoever needs
+    /// a worker calls `start`, for a thread that runs in the seat. It runs `start` outside all pools, even on a worker,
+    /// so `start` should not wait for this crew. `seats` are all. Returns those for which the host starts threads now:
+    /// the first, and any others that cannot wait, such as those of workers that [never sleep](crate::Idle::Spin).
     ///
-    /// Whichever thread starts it, such a thread has the affinity of the first worker's, and the signal mask of the current thread, once it
-    /// runs or [inherits](Seat::inherit). If the system refuses it, the crew goes on without that worker, with a line on standard error for
-    /// the first; and ends the process, if a job is [posted](Self::post) to that worker.
+    /// Whichever thread starts it, such a thread has the affinity of the first worker's, and the signal mask of the
+    /// current thread, once it runs or [inherits](Seat::inherit). If the system refuses it, the crew goes on without
+    /// that worker, with a line on standard error for the first; and ends the process, if a job is [posted](Self::post)
+    /// to that worker.
     ///
     /// ```
     /// use filch::inside::host::{Seat, Thread};
@@ -198,14 +199,15 @@ impl Crew {
         seats
     }
 
-    /// Runs all that the crew has been given, and joins its threads, which are `threads`, in the order of their numbers. The next entry
-    /// from outside calls `again`, which calls [`start_again`](Self::start_again) with the same arguments. Keep a lease.
+    /// Runs all that the crew has been given, and joins its threads, which are `threads`, in the order of their
+    /// numbers. The next entry from outside calls `again`, which calls [`start_again`](Self::start_again) with the same
+    /// arguments. Keep a lease.
     ///
     /// Returns whether it has ended: not if there is another number of threads.
     ///
     /// # Panics
-    /// On a worker of this crew; and if a thread is needed and does not start: a worker's, or one that waits for a worker of another crew,
-    /// which runs its own jobs meanwhile.
+    /// On a worker of this crew; and if a thread is needed and does not start: a worker's, or one that waits for a
+    /// worker of another crew, which runs its own jobs meanwhile.
     pub fn end(&self, threads: &Threads, start: &(dyn Fn(Seat) -> io::Result<Thread> + Sync), again: fn()) -> bool {
         let mut has_ended = false;
         self.mortal(threads, start, |crew| has_ended = crew.end(again));
@@ -287,8 +289,8 @@ impl Crew {
     }
 
     /// Runs `op` once on every worker, with its number, and returns the results by number, as
-    /// [`ThreadPool::broadcast`](crate::ThreadPool::broadcast) does. A worker that waits for the others may run any job,
-    /// whatever its strategy.
+    /// [`ThreadPool::broadcast`](crate::ThreadPool::broadcast) does. A worker that waits for the others may run any
+    /// job, whatever its strategy.
     ///
     /// # Panics
     /// If `op` panics, once all have ended, with the payload of the first such worker by number; and if the

@@ -79,8 +79,8 @@ pub use crate::thread::Thread;
 pub use crate::timeline::exit::TimelineFile;
 pub use crate::unwind::{AbortOnUnwind, FirstPanic};
 
-/// Returns the numbers of the processors that the current thread may use, in the order in which [pinned](crate::Builder::pin) workers get
-/// them; none where the system does not tell.
+/// Returns the numbers of the processors that the current thread may use, in the order in which
+/// [pinned](crate::Builder::pin) workers get them; none where the system does not tell.
 ///
 /// ```
 /// let processors = filch::inside::host::processors();

@@ -48,8 +48,8 @@ impl Seat {
         (!is_taken).then(|| Self { index, workers, begins: Begins::Awake, comes_late: false, inherited: None })
     }
 
-    /// Gives the current thread what it would have from the thread that made the crew, if another one has started it: see
-    /// [`Crew::come_late`]. [`Seat::run`] does that, too; call this before to change it.
+    /// Gives the current thread what it would have from the thread that made the crew, if another one has started it:
+    /// see [`Crew::come_late`]. [`Seat::run`] does that, too; call this before to change it.
     pub fn inherit(&mut self) {
         if let Some(inherited) = self.inherited.take() {
             inherited.adopt();

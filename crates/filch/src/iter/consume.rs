@@ -24,8 +24,8 @@ impl<S: Lend, K: Forker> Par<S, K> {
         run(forker, parts.source(), &|| (), &|(), block| block.into_iter().for_each(|item| f(item)), &|(), ()| ());
     }
 
-    /// As [`Par::for_each`], but `f` may fail, and the loop ends at the first error: items not begun are left out. So it
-    /// can also be [stopped](crate::Stop::check).
+    /// As [`Par::for_each`], but `f` may fail, and the loop ends at the first error: items not begun are left out. So
+    /// it can also be [stopped](crate::Stop::check).
     ///
     /// ```
     /// let is_small = |i: u32| if i < 100 { Ok(()) } else { Err(i) };
@@ -38,9 +38,9 @@ impl<S: Lend, K: Forker> Par<S, K> {
         self.map(f).until_error(|oks| oks.for_each(|()| ()))
     }
 
-    /// Folds items into sums, each at first `zero`, and reduces the sums. While nobody wants work, there is one sum. The
-    /// bracketing varies between runs: `fold` and `reduce` should be associative together, with `zero` as their neutral
-    /// element.
+    /// Folds items into sums, each at first `zero`, and reduces the sums. While nobody wants work, there is one sum.
+    /// The bracketing varies between runs: `fold` and `reduce` should be associative together, with `zero` as their
+    /// neutral element.
     ///
     /// ```
     /// let longest = filch::par(["a", "bcd", "ef"]).fold(|| 0, |most, word| most.max(word.len()), usize::max);
@@ -69,8 +69,8 @@ impl<S: Lend, K: Forker> Par<S, K> {
         run_on::<IS_FIXED, _, _, _, _, _, _>(forker, parts.source(), &zero, &fold, &reduce)
     }
 
-    /// Reduces the items, and `identity` with them, any number of times. `reduce` should be associative, with `identity`
-    /// as its neutral element.
+    /// Reduces the items, and `identity` with them, any number of times. `reduce` should be associative, with
+    /// `identity` as its neutral element.
     ///
     /// ```
     /// assert_eq!(filch::par(1..=5).reduce(|| 1, |a, b| a * b), 120);

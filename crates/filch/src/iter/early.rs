@@ -43,8 +43,8 @@ impl<T, E: Send, S: Lend<Item = Result<T, E>>, K: Forker> Par<S, K> {
 }
 
 impl<T: Send, E: Send, S: Lend<Item = Result<T, E>>, K: Forker> Par<S, K> {
-    /// Reduces the `Ok` items, and `identity` with them, by a function that may fail. The loop ends at the first error, be
-    /// it an item or of `reduce`.
+    /// Reduces the `Ok` items, and `identity` with them, by a function that may fail. The loop ends at the first error,
+    /// be it an item or of `reduce`.
     ///
     /// ```
     /// let add = |a: u8, b: u8| a.checked_add(b).ok_or("too much");

@@ -11,8 +11,8 @@ use crate::divisible::Divisible;
 #[derive(Debug)]
 pub struct Zip<A, B>(pub(super) A, pub(super) B);
 
-/// Two sources of the same length, in step: what [`Par::zip`](super::Par::zip) runs. By itself it is for loops that want
-/// blocks of both sources, not pairs of items:
+/// Two sources of the same length, in step: what [`Par::zip`](super::Par::zip) runs. By itself it is for loops that
+/// want blocks of both sources, not pairs of items:
 ///
 /// ```
 /// use filch::iter::Zipped;

@@ -179,7 +179,8 @@ fn partition<T, C: Fn(&T, &T) -> Ordering>(items: &mut [T], compare: &C) -> usiz
     let mut less = 0;
     for index in 0..rest.len() {
         let is_less = compare(&rest[index], pivot).is_lt();
-        // Without a branch, which would be mispredicted half of the time: it exchanges two others if this one is not less.
+        // Without a branch, which would be mispredicted half of the time: it exchanges two others if this one is not
+        // less.
         rest.swap(less, index);
         less += usize::from(is_less);
     }
@@ -205,8 +206,8 @@ where
         |forker| by_merging(forker, right, right_buffer, leaf, compare),
     );
     if compare(&left[middle - 1], &right[0]).is_gt() {
-        // The slice owns its items until all are in the buffer, whatever panics. No item is compared after it was copied,
-        // so a copy has all that comparisons have changed within the item.
+        // The slice owns its items until all are in the buffer, whatever panics. No item is compared after it was
+        // copied, so a copy has all that comparisons have changed within the item.
         forker.within(|forker| merge(forker, left, right, buffer, leaf, compare));
         let written = "the merged items could not be written back";
         abort_on_panic(written, || forker.within(|forker| write_back(forker, items, buffer, leaf)));
@@ -273,8 +274,8 @@ fn copy<T>(item: &T, place: &mut MaybeUninit<T>) {
 /// Writes the items back from the buffer, which has all of them.
 fn write_back<T: Send, K: Forker>(mut forker: K, items: &mut [T], buffer: &mut [MaybeUninit<T>], leaf: usize) {
     if items.len() <= leaf {
-        // SAFETY: a buffer's part is as long as the slice's, and was filled by `merge`. Together, the parts have a copy of
-        // each item, and these copies replace all items, so that none is there twice in the end.
+        // SAFETY: a buffer's part is as long as the slice's, and was filled by `merge`. Together, the parts have a copy
+        // of each item, and these copies replace all items, so that none is there twice in the end.
         return unsafe { ptr::copy_nonoverlapping(buffer.as_ptr().cast(), items.as_mut_ptr(), items.len()) };
     }
     let middle = items.len() / 2;

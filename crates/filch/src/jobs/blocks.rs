@@ -4,7 +4,8 @@
 //! find its block.
 //!
 //! **Invariants.**
-//! * I1: a worker hands out each place of a block once, and the block again only after all its places have been given back.
+//! * I1: a worker hands out each place of a block once, and the block again only after all its places have been given
+//!   back.
 //! * I2: a block stays allocated, and its worker's, until the worker's [`Blocks`] are dropped, whatever the state of
 //!   its places.
 
@@ -67,8 +68,8 @@ impl JobPlace {
     ///
     /// # Safety
     /// * The place holds work, which is the caller's.
-    /// * `worker` is null, or the worker that the current thread has, of the type for which the place was filled and not otherwise
-    ///   used meanwhile.
+    /// * `worker` is null, or the worker that the current thread has, of the type for which the place was filled and
+    ///   not otherwise used meanwhile.
     #[inline]
     pub(super) unsafe fn run(place: NonNull<Self>, worker: *mut ()) {
         // SAFETY: `fill` wrote the function before the place was published, and the caller promises what the function

@@ -10,7 +10,8 @@ use super::blocks::Kin;
 
 /// A handle to a job of the run `'s`, to wait for it.
 ///
-/// Any holder can ask whether the job is over; its ancestors can wait for it with [`JobWorker::wait`](super::JobWorker::wait).
+/// Any holder can ask whether the job is over; its ancestors can wait for it with
+/// [`JobWorker::wait`](super::JobWorker::wait).
 ///
 /// ```compile_fail
 /// use filch::jobs::{Job, Jobs};

@@ -6,15 +6,16 @@
 //! jobs, newest first, or steals others. A join needs a frame that stays; a job needs a place of 64 bytes in a block of
 //! its maker's.
 //!
-//! **Queues.** Any queue of [`filch_queue`] that returns each task once. On a first-in, first-out queue, waits nest deeply.
+//! **Queues.** Any queue of [`filch_queue`] that returns each task once. On a first-in, first-out queue, waits nest
+//! deeply.
 //!
 //! **Threads.** Each run has its own threads, including the caller. [`Jobs::run`] starts them; a [`Team`] keeps them
 //! for the next run.
 //!
 //! **Departures.** The source's workers live as long as the program; here a run has a beginning and an end, so that
 //! jobs can borrow from its surroundings. The source's thieves ask for up to 16 jobs at once; here for one, unless
-//! [`Jobs::loot`] sets more. The source counts each part of a job by an update of its own, as [`Parts::OneByOne`] does, and its decrements
-//! are relaxed; see [`lineage`](crate::protocol::lineage) for those here.
+//! [`Jobs::loot`] sets more. The source counts each part of a job by an update of its own, as [`Parts::OneByOne`] does,
+//! and its decrements are relaxed; see [`lineage`](crate::protocol::lineage) for those here.
 //!
 //! Invariant: each job is run or dropped once, and none is left when a run returns.
 
@@ -77,8 +78,8 @@ pub struct Jobs<Q: Queue<Native> = ChaseLev> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Parts {
-    /// With fewer atomic updates: one for many children that are spawned together, and none where a worker has all parts that are left. The
-    /// default.
+    /// With fewer atomic updates: one for many children that are spawned together, and none where a worker has all
+    /// parts that are left. The default.
     #[default]
     Together,
     /// Each by an atomic update of its own, as in the source.

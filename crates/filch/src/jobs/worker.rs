@@ -20,7 +20,8 @@ use crate::worker_queue::{Tally, WorkerQueue};
 ///
 /// `'s` is the run; `'env` is the lifetime of borrows from its surroundings.
 ///
-/// Whoever has the reference to it is the worker: nothing of it belongs to a thread, so a job may lend it to a branch or to another thread.
+/// Whoever has the reference to it is the worker: nothing of it belongs to a thread, so a job may lend it to a branch
+/// or to another thread.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicU32, Ordering};
@@ -58,8 +59,9 @@ pub struct JobWorker<'s, 'env: 's, Q: Queue<Native> = ChaseLev> {
     run: PhantomData<&'s mut &'env mut ()>,
 }
 
-// SAFETY: the queue's owner and thieves are `Send`. The pointers are to jobs, of which other threads use only the counts, which are
-// atomics, and to blocks, which are only this worker's to fill; and one thread at a time has the worker.
+// SAFETY: the queue's owner and thieves are `Send`. The pointers are to jobs, of which other threads use only the
+// counts, which are atomics, and to blocks, which are only this worker's to fill; and one thread at a time has the
+// worker.
 unsafe impl<Q: Queue<Native>> Send for JobWorker<'_, '_, Q> {}
 
 /// A number of finished parts of a job.

@@ -7,8 +7,8 @@ use filch_memory::{Atomic, Memory, Native, Ordering};
 use super::forker::Lent;
 use super::{Divisible, Forker, Loop, Pace, divide};
 
-/// Runs a loop over a source that draws its items bit by bit. A thief may draw the next batch while this one is divided;
-/// so nobody waits for a lock, and a worker's stack holds two batches at most.
+/// Runs a loop over a source that draws its items bit by bit. A thief may draw the next batch while this one is
+/// divided; so nobody waits for a lock, and a worker's stack holds two batches at most.
 pub(super) fn feed<K, D, T, Z, F, R>(mut forker: K, mut source: D, mut sum: T, plan: &Loop<'_, Z, F, R>) -> T
 where
     K: Forker,

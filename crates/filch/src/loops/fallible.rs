@@ -44,8 +44,8 @@ impl<E> Failure<E> {
 }
 
 impl<P: Pool, L: Level> Worker<'_, P, L> {
-    /// As [`Worker::for_each`], but `f` may fail, and the loop ends at the first error: items not begun are left out. So
-    /// it can also be [stopped](crate::Stop::check).
+    /// As [`Worker::for_each`], but `f` may fail, and the loop ends at the first error: items not begun are left out.
+    /// So it can also be [stopped](crate::Stop::check).
     ///
     /// Cost: that of [`Worker::for_each`], and a load and a branch for each item.
     ///

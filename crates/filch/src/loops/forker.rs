@@ -15,8 +15,8 @@ use crate::pool::Pool;
 use crate::thread_pool::ThreadPool;
 use crate::worker::{Worker, by_handle};
 
-/// The style in which a loop forks: by a worker's [handle](Worker), or by [closures](Closures). No other type implements
-/// it.
+/// The style in which a loop forks: by a worker's [handle](Worker), or by [closures](Closures). No other type
+/// implements it.
 pub trait Forker: sealed::Sealed + Sized {
     #[doc(hidden)]
     type Branch<'b>: for<'c> Forker<Branch<'c> = Self::Branch<'c>>;

@@ -3,7 +3,8 @@
 use super::{Closures, Divisible, IntoPar, Level, Pool, Worker, par, run};
 
 impl<P: Pool, L: Level> Worker<'_, P, L> {
-    /// As [`Worker::map_reduce`], but a function makes the neutral element, which so need be neither `Clone` nor `Sync`.
+    /// As [`Worker::map_reduce`], but a function makes the neutral element, which so need be neither `Clone` nor
+    /// `Sync`.
     ///
     /// Cost: that of [`Worker::map_reduce`]. The loop calls `zero` once, and again for each stolen part.
     ///

@@ -1,19 +1,19 @@
 //! Loops, which split themselves.
 //!
-//! A loop halves its items, and lends the second half while it works on the first: until there is a half for each worker.
-//! Then it lends all but its next block, so that thieves can take any items not begun, however long an item takes. Once a
-//! block was short, the loop lends half of its rest only where fewer tasks are shared than workers look for some, and
-//! otherwise runs block after block, of some microseconds each. So there is no grain to tune. (Tzannes, Caragea, Barua,
-//! Vishkin, *Lazy Binary-Splitting*, PPoPP 2010; there an empty deque triggers the split.)
+//! A loop halves its items, and lends the second half while it works on the first: until there is a half for each
+//! worker. Then it lends all but its next block, so that thieves can take any items not begun, however long an item
+//! takes. Once a block was short, the loop lends half of its rest only where fewer tasks are shared than workers look
+//! for some, and otherwise runs block after block, of some microseconds each. So there is no grain to tune. (Tzannes,
+//! Caragea, Barua, Vishkin, *Lazy Binary-Splitting*, PPoPP 2010; there an empty deque triggers the split.)
 //!
 //! A short loop would spend more on its first halves and looks at the clock than on its items. So a loop within a block
 //! of several items of another loop, whose last block was short, begins with a block of some of its items, and lends
-//! nothing: together these loops take about as long as that block, and then the outer loop lends far more. If they do not,
-//! the loop goes on as any other.
+//! nothing: together these loops take about as long as that block, and then the outer loop lends far more. If they do
+//! not, the loop goes on as any other.
 //!
-//! Where thieves leave some of the newest tasks to their owner, a half could not be stolen until as many other tasks lie
-//! above it. So the loop pushes that many empty tasks over the lent half, and works below them on its own half until thieves can
-//! take no more.
+//! Where thieves leave some of the newest tasks to their owner, a half could not be stolen until as many other tasks
+//! lie above it. So the loop pushes that many empty tasks over the lent half, and works below them on its own half
+//! until thieves can take no more.
 //!
 //! Invariant: each item is mapped once, and results are reduced in the order of the items.
 
@@ -278,8 +278,8 @@ where
 }
 
 impl<P: Pool, L: Level> Worker<'_, P, L> {
-    /// Calls `f` on every item of a [source](IntoPar), perhaps in parallel. The loop splits itself: idle workers can take
-    /// any items not begun, unless items are so short that this does not pay.
+    /// Calls `f` on every item of a [source](IntoPar), perhaps in parallel. The loop splits itself: idle workers can
+    /// take any items not begun, unless items are so short that this does not pay.
     ///
     /// ```
     /// let pool = filch::ThreadPool::new(2)?;
@@ -399,7 +399,8 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
     }
 }
 
-/// [`Worker::for_each`] in closure style: on the current worker's pool, or on the [global one](crate::ThreadPool::global).
+/// [`Worker::for_each`] in closure style: on the current worker's pool, or on the [global
+/// one](crate::ThreadPool::global).
 ///
 /// ```
 /// let mut v = vec![1; 1000];
@@ -418,7 +419,8 @@ where
     par(source).for_each(f);
 }
 
-/// [`Worker::map_reduce`] in closure style: on the current worker's pool, or on the [global one](crate::ThreadPool::global).
+/// [`Worker::map_reduce`] in closure style: on the current worker's pool, or on the [global
+/// one](crate::ThreadPool::global).
 ///
 /// ```
 /// assert_eq!(filch::map_reduce(0..0, 7, |i: i32| i, |a, b| a + b), 7);
@@ -438,7 +440,8 @@ where
     par(source).fold(|| zero.clone(), |sum, item| reduce(sum, map(item)), &reduce)
 }
 
-/// [`Worker::fold_blocks`] in closure style: on the current worker's pool, or on the [global one](crate::ThreadPool::global).
+/// [`Worker::fold_blocks`] in closure style: on the current worker's pool, or on the [global
+/// one](crate::ThreadPool::global).
 ///
 /// ```
 /// let sum = filch::fold_blocks(0..1000_u64, 0, |sum, block| sum + block.sum::<u64>(), |a, b| a + b);
@@ -458,7 +461,8 @@ where
     run(Closures::new(), source, &|| zero.clone(), &fold, &reduce)
 }
 
-/// [`Worker::map_reduce_fixed`] in closure style: on the current worker's pool, or on the [global one](crate::ThreadPool::global).
+/// [`Worker::map_reduce_fixed`] in closure style: on the current worker's pool, or on the [global
+/// one](crate::ThreadPool::global).
 ///
 /// ```
 /// let v = vec![0.1; 10_000];

@@ -7,9 +7,9 @@
 use super::{IntoPar, Level, Pool, Worker, par};
 
 impl<P: Pool, L: Level> Worker<'_, P, L> {
-    /// As [`Worker::for_each`], with a state that `init` makes once for each worker that takes part: a scratch buffer, a
-    /// generator of random numbers. If an item waits, and its worker runs other items of the loop meanwhile, these have
-    /// another state.
+    /// As [`Worker::for_each`], with a state that `init` makes once for each worker that takes part: a scratch buffer,
+    /// a generator of random numbers. If an item waits, and its worker runs other items of the loop meanwhile, these
+    /// have another state.
     ///
     /// Cost: that of [`Worker::for_each`], and two locks for each block of some microseconds.
     ///

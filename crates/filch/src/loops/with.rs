@@ -9,8 +9,8 @@ use crate::iter::{Indexed, Lend};
 type BlockOf<'a, S> = <<S as IntoPar>::Parts as Lend>::Source<'a>;
 
 impl<P: Pool, L: Level> Worker<'_, P, L> {
-    /// As [`Worker::for_each`], but `f` gets the handle of the worker that runs the item. So the body of a loop can fork,
-    /// or loop in turn, as fast as any other code.
+    /// As [`Worker::for_each`], but `f` gets the handle of the worker that runs the item. So the body of a loop can
+    /// fork, or loop in turn, as fast as any other code.
     ///
     /// Cost: that of [`Worker::for_each`].
     ///

@@ -78,8 +78,8 @@ pub(crate) unsafe trait Direct: Tuned + Sized + Send + Sync + 'static {
     /// Whether it can [recall](Direct::recall) tasks.
     const RECALLS: bool = false;
 
-    /// Makes the task at `index`, below `head`, private, and calls `take` while no thief can share it; all tasks above are
-    /// empty. Returns `false` if the task is stolen.
+    /// Makes the task at `index`, below `head`, private, and calls `take` while no thief can share it; all tasks above
+    /// are empty. Returns `false` if the task is stolen.
     fn recall(_own: Own<'_, Self>, _: &Front, _: &Home, _index: usize, _head: usize, _take: impl FnOnce()) -> bool {
         unreachable!("it does not recall tasks")
     }

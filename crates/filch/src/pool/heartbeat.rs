@@ -1,7 +1,7 @@
 //! A task pool that keeps forked tasks private, and gives thieves the oldest when a beat is due.
 //!
-//! **Paper.** Umut A. Acar, Arthur Charguéraud, Adrien Guatto, Mike Rainey and Filip Sieczkowski, *Heartbeat Scheduling:
-//! Provable Efficiency for Nested Parallelism*, PLDI 2018, <https://doi.org/10.1145/3192366.3192391>.
+//! **Paper.** Umut A. Acar, Arthur Charguéraud, Adrien Guatto, Mike Rainey and Filip Sieczkowski, *Heartbeat
+//! Scheduling: Provable Efficiency for Nested Parallelism*, PLDI 2018, <https://doi.org/10.1145/3192366.3192391>.
 //!
 //! **Idea.** A forked task is *latent*: its address is on a stack that only the owner sees, and is usually popped from
 //! it again. When a beat is due, the owner *promotes* its oldest latent task: it pushes the task to a queue that

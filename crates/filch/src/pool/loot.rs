@@ -4,8 +4,8 @@
 //! several tasks.
 //!
 //! **Idea.** A thief that wins several tasks runs one and keeps the others in its own queue, where other thieves find
-//! them. So the tasks of one worker spread by halves instead of one by one. It runs the [newest](super::First) first, as
-//! Lace's paper has it, unless it is told otherwise.
+//! them. So the tasks of one worker spread by halves instead of one by one. It runs the [newest](super::First) first,
+//! as Lace's paper has it, unless it is told otherwise.
 //!
 //! **Invariants.**
 //! * L1: only an idle worker hauls. Its stack and its own queue are empty, so the tasks it keeps are older than any it

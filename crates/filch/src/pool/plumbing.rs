@@ -54,8 +54,8 @@ pub unsafe trait Plumbing: Known + Send + Sync {
     /// Whether a thief may keep tasks for others to take.
     const KEEPS: bool = false;
 
-    /// Whether what is stolen from a victim was that victim's. Otherwise the thief [keeps](JobState::keep) what was another's before it
-    /// claims it.
+    /// Whether what is stolen from a victim was that victim's. Otherwise the thief [keeps](JobState::keep) what was
+    /// another's before it claims it.
     const BY_VICTIM: bool = true;
 
     /// Why there cannot be such a pool, as a sentence. `by_signal`: whether workers answer thieves in a signal handler.
@@ -142,8 +142,8 @@ pub unsafe trait Plumbing: Known + Send + Sync {
         false
     }
 
-    /// Whether a thief should try to steal from `victim`, and not only ask. In a pool that keeps the order: whether there is
-    /// something to take.
+    /// Whether a thief should try to steal from `victim`, and not only ask. In a pool that keeps the order: whether
+    /// there is something to take.
     fn may_steal(_: &Here<'_, Self>, _victim: &Core<Self>) -> bool {
         true
     }
@@ -182,8 +182,8 @@ pub unsafe trait Plumbing: Known + Send + Sync {
     /// Whether there is something to steal from `victim`, accurate enough for a last look before sleep.
     fn has_work(here: &Here<'_, Self>, victim: &Core<Self>) -> bool;
 
-    /// Takes one of the worker's own forks, which the caller must run at once, so that its join finds it done: the newest, or
-    /// what [`steal_own`](Plumbing::steal_own) takes. For a worker that yields in the middle of a branch.
+    /// Takes one of the worker's own forks, which the caller must run at once, so that its join finds it done: the
+    /// newest, or what [`steal_own`](Plumbing::steal_own) takes. For a worker that yields in the middle of a branch.
     fn take_own(here: &Here<'_, Self>) -> Option<NonNull<Job>> {
         Self::steal_own(here)
     }

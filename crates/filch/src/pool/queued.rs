@@ -5,8 +5,9 @@
 //!
 //! **Invariants.** Those of [tasks on frames](super::frames): I1, I2.
 //!
-//! **Givers.** Where a task that a handle returns need not be [its victim's](Queue::BY_VICTIM), the thief keeps the job for its owner, as
-//! it does with one of several: so whoever runs it wakes the right worker. A strict leapfrogger gives such a job back to its owner.
+//! **Givers.** Where a task that a handle returns need not be [its victim's](Queue::BY_VICTIM), the thief keeps the job
+//! for its owner, as it does with one of several: so whoever runs it wakes the right worker. A strict leapfrogger gives
+//! such a job back to its owner.
 //!
 //! **Sleep.** A push does not fence before its look at the sleepers. A worker about to sleep makes up for that by a
 //! barrier on all processors or, where the system has none or they are not ready yet, by letting some time pass: see
@@ -261,7 +262,8 @@ impl<'w, Q: Queue<Native>> Own<'w, Queued<Q>> {
     }
 }
 
-/// Claims a job for the worker `thief`, so that whoever runs it learns that it is `owner`'s, or whose it is if it was kept before.
+/// Claims a job for the worker `thief`, so that whoever runs it learns that it is `owner`'s, or whose it is if it was
+/// kept before.
 ///
 /// # Safety
 /// The queue gave the job to this thread alone.

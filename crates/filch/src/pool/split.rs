@@ -15,8 +15,9 @@
 //!
 //! **Departures.** Lace keeps one head per worker in memory and tests flags; here the head is in a register and
 //! requests overwrite the limits, so that the fast path has two compares. Lace answers a split request only while there
-//! is something to share; here a request may also stay armed on the push limit, because thieves sleep. What is shared and
-//! taken back is [`Sharing`]: by default not what the paper prints, and exactly that with [`Sharing::OnRequest`] of half.
+//! is something to share; here a request may also stay armed on the push limit, because thieves sleep. What is shared
+//! and taken back is [`Sharing`]: by default not what the paper prints, and exactly that with [`Sharing::OnRequest`] of
+//! half.
 
 use std::cell::UnsafeCell;
 use std::ptr::NonNull;
@@ -41,8 +42,8 @@ use crate::stack::Stack;
 /// The split deque with its direct task stack, from *Lace* (van Dijk and van de Pol, 2014). The default.
 ///
 /// Once tasks have proved short, push and pop touch nothing that thieves write, except when somebody asks for work or
-/// sleeps for want of it. Stealing is lock-free. The stack is reserved address space; when it is full, further tasks are
-/// kept aside, invisible to thieves.
+/// sleeps for want of it. Stealing is lock-free. The stack is reserved address space; when it is full, further tasks
+/// are kept aside, invisible to thieves.
 #[derive(Debug)]
 pub struct Split {
     stack: Stack,
@@ -79,7 +80,8 @@ impl Split {
         NonNull::new(front.seen_head()).map_or(0, |head| self.stack.index_of(head.as_ptr()))
     }
 
-    /// Takes the turn, and gives `f` the owner's part and the view that it works on. Then wakes whom that has shared tasks for.
+    /// Takes the turn, and gives `f` the owner's part and the view that it works on. Then wakes whom that has shared
+    /// tasks for.
     fn enter<R>(
         own: Own<'_, Self>,
         front: &Front,
@@ -87,7 +89,8 @@ impl Split {
         f: impl FnOnce(&mut split::Owner, &split::Stack<'_, Native>) -> R,
     ) -> R {
         let turn = own.turn.enter();
-        // SAFETY: this thread has the turn, and `f` is one operation of the protocol, which runs nothing else: I5 there.
+        // SAFETY: this thread has the turn, and `f` is one operation of the protocol, which runs nothing else: I5
+        // there.
         let result = f(unsafe { &mut *own.owner.get() }, &own.view(front));
         drop(turn);
         home.ends_turn();

@@ -15,8 +15,8 @@
 //! * I1: a flag is a hint: a lost or repeated beat costs time, not safety.
 //! * I2: while the clock sleeps and nobody is about to wake it, all flags are raised.
 //!
-//! **Edges.** E1: [`Clock::rest`]'s announcement, its fence, its look at the flags ↔ [`Clock::taken`]'s fence, its look at
-//! `sleepers`, after a flag was lowered. Forbidden: the flag is seen raised, and the announcement is not seen.
+//! **Edges.** E1: [`Clock::rest`]'s announcement, its fence, its look at the flags ↔ [`Clock::taken`]'s fence, its look
+//! at `sleepers`, after a flag was lowered. Forbidden: the flag is seen raised, and the announcement is not seen.
 //!
 //! **Cost.** Reading a flag is a relaxed load from a cache line that is written once per period. A period's end costs
 //! the clock's thread a wake-up and a load per flag.

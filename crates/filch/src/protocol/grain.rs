@@ -4,8 +4,8 @@
 //! runs a leaf. So private tasks pay only where leaves are short. An owner begins by sharing all its forks. After
 //! several fast joins in a row it keeps its forks and shares on request. A request that has waited too long tells it
 //! that leaves are long again, and so does a stack whose tasks are all stolen, because the next fork may be of any
-//! size. Any other request while nothing is shared makes it doubt for a few joins: its next fork may be the last before a long leaf, and
-//! several thieves may want work.
+//! size. Any other request while nothing is shared makes it doubt for a few joins: its next fork may be the last before
+//! a long leaf, and several thieves may want work.
 //!
 //! **Cost.** None for a private fork and join. While all tasks are shared, every fork and join costs an atomic
 //! operation and a fence, some tens of nanoseconds, until a window of joins is over.

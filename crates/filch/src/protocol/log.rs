@@ -1,12 +1,12 @@
 //! A log: what one thread notes, which others read meanwhile.
 //!
-//! **Idea.** There are recordings, numbered from 1, of which one at a time goes on. The owner notes entries while one does; each recording
-//! begins at the first entry again, over what is left from the one before. Room is made in pieces, when it is needed, and what does not fit
-//! is only counted.
+//! **Idea.** There are recordings, numbered from 1, of which one at a time goes on. The owner notes entries while one
+//! does; each recording begins at the first entry again, over what is left from the one before. Room is made in pieces,
+//! when it is needed, and what does not fit is only counted.
 //!
-//! **Fields.** `number`, of a [`Recorder`]: the recording that goes on, or 0; written by whoever begins or ends one. `head`, of a [`Log`]:
-//! the number of the last recording that the owner has noted something in, and the number of entries in it; written by the owner, as are
-//! the entries.
+//! **Fields.** `number`, of a [`Recorder`]: the recording that goes on, or 0; written by whoever begins or ends one.
+//! `head`, of a [`Log`]: the number of the last recording that the owner has noted something in, and the number of
+//! entries in it; written by the owner, as are the entries.
 //!
 //! **Invariants.**
 //! * I1: another recording begins only after all readers of the one before have finished.
@@ -14,8 +14,8 @@
 //!
 //! **Edges.**
 //! * E1: the store of `head` (release) → the reader's load (acquire): the entries below it.
-//! * E2: the store of `number` by whoever begins a recording (release) → the owner's load (acquire): the end of all reading of what the
-//!   owner then writes over.
+//! * E2: the store of `number` by whoever begins a recording (release) → the owner's load (acquire): the end of all
+//!   reading of what the owner then writes over.
 //!
 //! **Cost.** While no recording goes on, a load and a branch per note.
 //!

@@ -1,20 +1,20 @@
 //! Which is older: what an owner has forked, or what it has spawned.
 //!
-//! **Idea.** Forks lie on the owner's task stack, spawned jobs in a queue beside it. But whoever waits for one of them may
-//! wait for all that is older, so both have one order, as if they lay in one deque: a thief takes the
-//! [oldest](steal_oldest), and the owner runs the newest first. A job carries its [`Height`], the number of forks that its
-//! owner had in progress when it spawned the job. Those are older, and forks at this height or above are younger.
+//! **Idea.** Forks lie on the owner's task stack, spawned jobs in a queue beside it. But whoever waits for one of them
+//! may wait for all that is older, so both have one order, as if they lay in one deque: a thief takes the
+//! [oldest](steal_oldest), and the owner runs the newest first. A job carries its [`Height`], the number of forks that
+//! its owner had in progress when it spawned the job. Those are older, and forks at this height or above are younger.
 //!
-//! **Fields.** [`Marks`]: the owner's alone. A height travels with its job; thieves read it before they take the job. The
-//! owner replaces the words of jobs whose height it lowers.
+//! **Fields.** [`Marks`]: the owner's alone. A height travels with its job; thieves read it before they take the job.
+//! The owner replaces the words of jobs whose height it lowers.
 //!
 //! **Invariants.**
-//! * I1: while a job is in its owner's queue, the forks below its height are in progress or stolen. Before the owner pops a
-//!   fork, it runs the jobs above, which are the newest. If it leaves some, since a thief has ended the fork, or because
-//!   the owner unwinds or its stack is low, it [lowers](Marks::lower) their height to that of the fork.
+//! * I1: while a job is in its owner's queue, the forks below its height are in progress or stolen. Before the owner
+//!   pops a fork, it runs the jobs above, which are the newest. If it leaves some, since a thief has ended the fork, or
+//!   because the owner unwinds or its stack is low, it [lowers](Marks::lower) their height to that of the fork.
 //! * I2: the heights of the jobs in a queue rise from the oldest to the newest.
-//! * I3: the [floor](super::limits) of the owner's limits is at the newest mark, so the pop of a fork below a job that may
-//!   still be there takes the cold path; or higher, above a fork that the owner has run before its join.
+//! * I3: the [floor](super::limits) of the owner's limits is at the newest mark, so the pop of a fork below a job that
+//!   may still be there takes the cold path; or higher, above a fork that the owner has run before its join.
 //!
 //! **Edges.**
 //! * E1: the owner's push of a job, then its publication of a fork ↔ the thief's look at the forks, then at the jobs. A
@@ -61,7 +61,8 @@ impl Height {
         Self(self.0 + 1)
     }
 
-    /// Returns the [floor](super::limits) that admits no pop below, for a stack with this bottom and slots of this size.
+    /// Returns the [floor](super::limits) that admits no pop below, for a stack with this bottom and slots of this
+    /// size.
     pub fn floor(self, bottom: usize, slot_size: usize) -> usize {
         match self.0 {
             0 => 0,
@@ -126,8 +127,8 @@ impl Marks {
         self.0.get(first).map(|mark| mark.position)
     }
 
-    /// Lowers the jobs above `height` to it: forks above have ended, or the owner is about to run these jobs there. Returns
-    /// the position of the first of them, if there are any.
+    /// Lowers the jobs above `height` to it: forks above have ended, or the owner is about to run these jobs there.
+    /// Returns the position of the first of them, if there are any.
     pub fn lower(&mut self, height: Height) -> Option<usize> {
         let position = self.first_above(height)?;
         self.0.retain(|mark| mark.height <= height);
@@ -147,11 +148,12 @@ pub trait Victim {
     /// What can be stolen.
     type Loot;
 
-    /// Whether the thief may try to take a fork. If so, it then sees all jobs that the victim has spawned before that fork.
+    /// Whether the thief may try to take a fork. If so, it then sees all jobs that the victim has spawned before that
+    /// fork.
     fn may_steal_fork(&self) -> bool;
 
-    /// Returns the height of the victim's oldest job, a snapshot. The thief then sees all forks that the victim has shared
-    /// before it spawned that job.
+    /// Returns the height of the victim's oldest job, a snapshot. The thief then sees all forks that the victim has
+    /// shared before it spawned that job.
     fn oldest_job(&self) -> Option<Height>;
 
     /// Whether the victim has a fork below this height that this thief can take, now or once it has asked. A snapshot.
@@ -164,10 +166,10 @@ pub trait Victim {
     fn steal_fork(&self, may: bool) -> Option<Self::Loot>;
 }
 
-/// Takes the oldest thing that a victim has. If that is a fork which the victim has not shared, takes nothing: the victim
-/// shares it soon, or the thief does. A fork that is shared during the search may be younger than a job spawned during the
-/// search, so the next search takes it. (If the victim takes back the fork that the thief has seen, spawns, and forks, all
-/// within the search, the thief takes the wrong one.)
+/// Takes the oldest thing that a victim has. If that is a fork which the victim has not shared, takes nothing: the
+/// victim shares it soon, or the thief does. A fork that is shared during the search may be younger than a job spawned
+/// during the search, so the next search takes it. (If the victim takes back the fork that the thief has seen, spawns,
+/// and forks, all within the search, the thief takes the wrong one.)
 ///
 /// ```
 /// use filch::inside::protocol::order::{Height, Victim, steal_oldest};

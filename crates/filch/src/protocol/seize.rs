@@ -23,9 +23,9 @@
 //! * E2: the end of the owner's turn (release) → a thief's first look at `turns` (acquire), and the end of a thief's
 //!   turn (release) → the owner's looks at `claim` (acquire), and the next thief's claim (by its heavy barrier, which
 //!   is a fence): the changes to the owner's part and to the limits.
-//! * E3: the owner's store to `turns`, a light barrier, its look at `claim`; a thief's claim, a heavy barrier, its second look at
-//!   `turns`: one of them sees the other. Likewise the head, a light barrier and the pop limit; the limits, the heavy barrier and the
-//!   head.
+//! * E3: the owner's store to `turns`, a light barrier, its look at `claim`; a thief's claim, a heavy barrier, its
+//!   second look at `turns`: one of them sees the other. Likewise the head, a light barrier and the pop limit; the
+//!   limits, the heavy barrier and the head.
 //!
 //! **Progress.** An owner waits for at most one thief, which does not block while it holds the turn. Thieves do not
 //! wait.

@@ -2,8 +2,8 @@
 //!
 //! Invariants.
 //! * I1: what is here affects only *how much* is shared, never correctness.
-//! * I2: within an owner's turn nobody is woken, and no thread started: a [`Sharer`] cannot, and keeps in mind [whom to wake](Wakes)
-//!   until the turn is over. So nothing of the host's or the user's runs within a turn.
+//! * I2: within an owner's turn nobody is woken, and no thread started: a [`Sharer`] cannot, and keeps in mind [whom to
+//!   wake](Wakes) until the turn is over. So nothing of the host's or the user's runs within a turn.
 
 use filch_memory::Memory;
 use filch_queue::Amount;
@@ -14,8 +14,8 @@ use super::waiting::{Sleeper, wake_another, wake_one};
 /// A time, in ticks of a clock of some gigahertz, or of any other clock where nobody reads it.
 pub type Time = u64;
 
-/// What the owner of a split deque shares, and when. *Lace* (van Dijk and van de Pol, 2014) has one way, in section 3, and
-/// asks in section 5 whether there are better ones.
+/// What the owner of a split deque shares, and when. *Lace* (van Dijk and van de Pol, 2014) has one way, in section 3,
+/// and asks in section 5 whether there are better ones.
 ///
 /// ```
 /// use filch::Builder;
@@ -33,13 +33,13 @@ pub type Time = u64;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Sharing {
-    /// It adapts to the length of its tasks: it shares all of them until they have proved short, and then half of them on request. A thief may
-    /// share for it. The default.
+    /// It adapts to the length of its tasks: it shares all of them until they have proved short, and then half of them
+    /// on request. A thief may share for it. The default.
     #[default]
     ByGrain,
-    /// It shares the first task, this much of its private tasks on request, and nothing else; but all before it sleeps or waits
-    /// for a scope, since it does not answer then. Without a private task, it takes this much of the shared ones back. With
-    /// [`Amount::Half`] this is figure 4 of *Lace*, which knows neither sleep nor scopes.
+    /// It shares the first task, this much of its private tasks on request, and nothing else; but all before it sleeps
+    /// or waits for a scope, since it does not answer then. Without a private task, it takes this much of the shared
+    /// ones back. With [`Amount::Half`] this is figure 4 of *Lace*, which knows neither sleep nor scopes.
     OnRequest(Amount),
 }
 
@@ -57,8 +57,8 @@ pub struct Params {
 }
 
 impl Params {
-    /// A loop that a program splits by halves has some twenty joins down to its first item. For joins longer than 2 µs, sharing
-    /// costs a few percent at most; and it takes 30 µs to wake a worker. (At 3 GHz.)
+    /// A loop that a program splits by halves has some twenty joins down to its first item. For joins longer than 2 µs,
+    /// sharing costs a few percent at most; and it takes 30 µs to wake a worker. (At 3 GHz.)
     pub const DEFAULT: Self = Self { window: 32, doubt: 4, fine: 6_000, patience: 100_000 };
     /// For an owner that keeps its forks until a thief asks.
     pub const FINE: Self = Self { window: 0, doubt: 0, fine: 0, patience: Time::MAX };

@@ -5,14 +5,15 @@
 //! **Idea.** The index protocol of [`filch_queue::lace::index`] says who may take which task. The owner's part of it is
 //! folded into the two [limits](super::limits), so that the owner does not read it on the fast path. This is the cold
 //! path, which makes the limits agree with the indices again, answers requests, and has sleepers woken. While tasks are
-//! [coarse](super::grain), every push and pop comes here, and all tasks are shared. While tasks are fine, they are shared on
-//! request, half of the private ones at a time, and the next push comes here too while nothing is shared and a worker sleeps.
+//! [coarse](super::grain), every push and pop comes here, and all tasks are shared. While tasks are fine, they are
+//! shared on request, half of the private ones at a time, and the next push comes here too while nothing is shared and
+//! a worker sleeps.
 //!
-//! **As printed.** That is [`Sharing::ByGrain`]. [`Sharing::OnRequest`] of half is the paper's figure 4, in which no task is coarse: a push
-//! shares its task if all others are stolen (line 15); on a request a push or pop shares the older half of the private tasks,
-//! rounded up (lines 20, 29, 37); a pop without a private task takes the newer half of the shared ones back, rounded up
-//! (line 44); a request that finds nothing private is dropped (line 40). One thing is added: while nothing is shared and
-//! a worker sleeps, which the paper's never do, its request stands.
+//! **As printed.** That is [`Sharing::ByGrain`]. [`Sharing::OnRequest`] of half is the paper's figure 4, in which no
+//! task is coarse: a push shares its task if all others are stolen (line 15); on a request a push or pop shares the
+//! older half of the private tasks, rounded up (lines 20, 29, 37); a pop without a private task takes the newer half of
+//! the shared ones back, rounded up (line 44); a request that finds nothing private is dropped (line 40). One thing is
+//! added: while nothing is shared and a worker sleeps, which the paper's never do, its request stands.
 //!
 //! **Fields.** [`Stack`]: what thieves see, and the location of the slots. [`Owner`]: the owner's copies of the
 //! indices, and what it knows of its tasks' grain and of workers that look for work.
@@ -98,9 +99,9 @@ impl Owner {
         }
     }
 
-    /// Begins on an empty stack: the next tasks may be of any grain. Where there is no other worker, they are kept: a branch that has
-    /// been taken once, as the first push's to its cold path would be, is one that the processor predicts from then on, which may cost
-    /// each fork a cycle.
+    /// Begins on an empty stack: the next tasks may be of any grain. Where there is no other worker, they are kept: a
+    /// branch that has been taken once, as the first push's to its cold path would be, is one that the processor
+    /// predicts from then on, which may cost each fork a cycle.
     pub fn begins<M: Sleep>(&mut self, stack: &Stack<'_, M>, sharer: &impl Sharer<Memory = M>) {
         self.grain.begins(sharer);
         let is_alone = sharer.workers() == 1;
@@ -163,8 +164,8 @@ impl Owner {
         true
     }
 
-    /// Makes the task at `index`, below `head`, private, so that the owner may run it before its join; all tasks above are
-    /// empty. Returns `false` if it is stolen.
+    /// Makes the task at `index`, below `head`, private, so that the owner may run it before its join; all tasks above
+    /// are empty. Returns `false` if it is stolen.
     pub fn recall<M: Sleep>(
         &mut self,
         stack: &Stack<'_, M>,
@@ -248,8 +249,9 @@ impl Owner {
         !self.index.shared(stack.shared).is_empty()
     }
 
-    /// Has a worker woken for the shared tasks. Mostly leaves that to one that searches; but once in a long time another is woken all
-    /// the same, since the one that searches may wait for its processor, perhaps for this one, while others are free.
+    /// Has a worker woken for the shared tasks. Mostly leaves that to one that searches; but once in a long time
+    /// another is woken all the same, since the one that searches may wait for its processor, perhaps for this one,
+    /// while others are free.
     fn wake<M: Sleep>(&mut self, sharer: &impl Sharer<Memory = M>) {
         /// Much longer than it takes to wake a worker.
         const LONG: Time = 1_000_000;

@@ -12,8 +12,8 @@
 //! which is counted. So the created sum includes it. It also includes each finished piece, whose creation came before
 //! its finish. So the created sum is greater by at least one, a contradiction.
 //!
-//! **Edges.** E1: `finished_all` (release) → `all_done`'s first pass (acquire): the second pass includes what the worker
-//! created before it finished, and what came before it got the piece.
+//! **Edges.** E1: `finished_all` (release) → `all_done`'s first pass (acquire): the second pass includes what the
+//! worker created before it finished, and what came before it got the piece.
 //!
 //! **Tasks that may run twice** cannot be counted this way. Instead, each worker counts how often it sets out for work,
 //! and how often it comes home: it has no task, and its queue, which only it fills, is empty. If the sums agree, all
@@ -24,8 +24,8 @@
 //! which precedes the victim's coming home, since the victim found the task gone. If the reader has seen the victim
 //! come home, that precedes the reader's fence: a contradiction.
 //!
-//! **What owners hand over** can be counted instead of each piece: all that comes of what a worker has received, as long
-//! as it stays there, is one piece, created by the giver, and finished when the worker is without work again:
+//! **What owners hand over** can be counted instead of each piece: all that comes of what a worker has received, as
+//! long as it stays there, is one piece, created by the giver, and finished when the worker is without work again:
 //! [`Counts::all_done_of`].
 //!
 //! **Cost.** One store per piece created and one per piece finished, on the worker's own cache line.
@@ -67,7 +67,8 @@ impl<M: Memory> Counts<M> {
         created.store(created.load(Ordering::Relaxed) + pieces, Ordering::Relaxed);
     }
 
-    /// The number of pieces that the worker has created. For the worker itself, or a thread ordered after what it counts: by E1, for instance.
+    /// The number of pieces that the worker has created. For the worker itself, or a thread ordered after what it
+    /// counts: by E1, for instance.
     pub fn pieces(&self) -> u64 {
         // Relaxed: all stores before the call are visible.
         self.counts.0.0.load(Ordering::Relaxed)
@@ -97,9 +98,9 @@ impl<M: Memory> Counts<M> {
         finished == created
     }
 
-    /// Any thread: as [`Counts::all_done`], where `created` sums counts of pieces that others keep, each raised before any
-    /// other worker could get the piece. One may be raised for a piece that nobody gets, until it is counted back: the sum is
-    /// then too high, and the end is noticed later.
+    /// Any thread: as [`Counts::all_done`], where `created` sums counts of pieces that others keep, each raised before
+    /// any other worker could get the piece. One may be raised for a piece that nobody gets, until it is counted back:
+    /// the sum is then too high, and the end is noticed later.
     ///
     /// ```
     /// use filch::inside::protocol::termination::Counts;

@@ -112,7 +112,8 @@ pub trait Searcher: Sleeper {
     /// Asks all workers for work.
     fn ask(&self);
 
-    /// Shares [on behalf](super::seize) of owners that do not answer its request; returns whether it shared anything, or soon can.
+    /// Shares [on behalf](super::seize) of owners that do not answer its request; returns whether it shared anything,
+    /// or soon can.
     fn insist(&self) -> bool {
         false
     }
@@ -143,7 +144,8 @@ pub trait Joiner: Sleeper {
     /// Asks those workers for work.
     fn ask(&self, theft: Theft);
 
-    /// Shares [on behalf](super::seize) of those that do not answer its request; returns whether it shared anything, or soon can.
+    /// Shares [on behalf](super::seize) of those that do not answer its request; returns whether it shared anything, or
+    /// soon can.
     fn insist(&self, _: Theft) -> bool {
         false
     }
@@ -214,8 +216,8 @@ fn search_as<S: Searcher>(worker: &S, wanted: Wanted, mut relied_on: bool, done:
     }
 }
 
-/// A part of [`search`]: returns what the worker would run next, or `None` if it is `done`. A recursion that waits again in what it
-/// finds has the caller's frames on its stack, but not those of the search.
+/// A part of [`search`]: returns what the worker would run next, or `None` if it is `done`. A recursion that waits
+/// again in what it finds has the caller's frames on its stack, but not those of the search.
 #[inline(never)]
 pub fn search_one<S: Searcher>(worker: &S, wanted: Wanted, done: &dyn Fn() -> bool) -> Option<S::Find> {
     next_find(worker, wanted, false, &mut worker.patience(), done)
@@ -251,8 +253,8 @@ fn next_find<S: Searcher>(
             patience.renew();
             return Some(find);
         }
-        // Nobody shall rely on a worker that may have to wait for its processor: others may be free. What was left to it
-        // before does not wait either.
+        // Nobody shall rely on a worker that may have to wait for its processor: others may be free. What was left to
+        // it before does not wait either.
         let gives_way = is_idle && patience.may_be_long();
         if gives_way && !std::mem::take(&mut looks_again) && ends(&mut relied_on) {
             gave_way = true;
@@ -320,8 +322,8 @@ pub fn leave<S: Searcher>(worker: &S, done: &dyn Fn() -> bool) {
     }
 }
 
-/// Lets a worker sleep whose own thread has not been started: that thread [rests](super::sleep::Place::rest) first. Nothing has
-/// happened in the pool that a last look could see, and no other thread knows the worker yet.
+/// Lets a worker sleep whose own thread has not been started: that thread [rests](super::sleep::Place::rest) first.
+/// Nothing has happened in the pool that a last look could see, and no other thread knows the worker yet.
 pub fn begin_asleep<S: Searcher>(worker: &S) {
     let place = worker.dormitory().place(worker.index());
     place.lend();
@@ -342,8 +344,8 @@ fn lies_down<S: Searcher>(worker: &S, wanted: Wanted, done: &dyn Fn() -> bool) -
     done() || worker.sees_any()
 }
 
-/// Waits until the job of `state`, stolen from this worker, is settled or comes back unrun, or there is something to run meanwhile.
-/// The caller runs that, as after [`search_one`], and waits again.
+/// Waits until the job of `state`, stolen from this worker, is settled or comes back unrun, or there is something to
+/// run meanwhile. The caller runs that, as after [`search_one`], and waits again.
 ///
 /// # Errors
 /// What the worker runs meanwhile.

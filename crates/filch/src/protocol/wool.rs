@@ -33,8 +33,8 @@
 //! a theft that is undone. Withdrawn slots are fresh, and no thief changes a fresh word, so the owner need not claim
 //! them one by one.
 //!
-//! **Names.** `spawn`: [`Owner::push`]. `join`: [`Owner::take_back`], [`Owner::joined`]. `publish_more`: [`Owner::publish`].
-//! `n_public`: `public`. `more_wanted`, the trip wire: a request to the [limits](super::limits).
+//! **Names.** `spawn`: [`Owner::push`]. `join`: [`Owner::take_back`], [`Owner::joined`]. `publish_more`:
+//! [`Owner::publish`]. `n_public`: `public`. `more_wanted`, the trip wire: a request to the [limits](super::limits).
 
 use filch_memory::{Atomic, Memory, Ordering};
 use filch_queue::lace::index::StealIndex;

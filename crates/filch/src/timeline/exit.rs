@@ -1,6 +1,7 @@
 //! Timelines of whole processes, which the environment asks for.
 //!
-//! Invariant: a process writes only the timelines of its own pools: the child of a `fork()` has none of the threads of its parent's.
+//! Invariant: a process writes only the timelines of its own pools: the child of a `fork()` has none of the threads of
+//! its parent's.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -43,7 +44,8 @@ extern "C" fn write_all() {
     recorded.into_iter().filter(|recorded| recorded.process == process::current()).for_each(Recorded::write);
 }
 
-/// A timeline of a global pool until the process ends, if the environment variable `FILCH_TIMELINE` names a file for it.
+/// A timeline of a global pool until the process ends, if the environment variable `FILCH_TIMELINE` names a file for
+/// it.
 ///
 /// ```
 /// use filch::inside::host::TimelineFile;

@@ -1,11 +1,11 @@
 //! Timelines: what each worker did, and when. With the feature `timeline`.
 //!
-//! Workers note what they do on the paths that are cold anyway: when they have stolen something, wait, find nothing, or sleep. A fork that
-//! nobody steals is not noted, so a recording shows the program at its usual speed.
+//! Workers note what they do on the paths that are cold anyway: when they have stolen something, wait, find nothing, or
+//! sleep. A fork that nobody steals is not noted, so a recording shows the program at its usual speed.
 //!
-//! [`ThreadPool::record`](crate::ThreadPool::record) records a pool during a call. With the environment variable `FILCH_TIMELINE=FILE` the
-//! [global pool](crate::ThreadPool::global) is recorded from its start to the end of the process, and written to that file; `%p` in its
-//! name stands for the number of the process.
+//! [`ThreadPool::record`](crate::ThreadPool::record) records a pool during a call. With the environment variable
+//! `FILCH_TIMELINE=FILE` the [global pool](crate::ThreadPool::global) is recorded from its start to the end of the
+//! process, and written to that file; `%p` in its name stands for the number of the process.
 //!
 //! Invariant: the spans of a track are nested in each other or apart, in the order in which they begin.
 
@@ -48,7 +48,8 @@ pub struct Timeline {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Track {
-    /// What it did for a while, by beginning; of those that begin together, the longest first. They are nested or apart.
+    /// What it did for a while, by beginning; of those that begin together, the longest first. They are nested or
+    /// apart.
     pub spans: Vec<Span>,
     /// What it did at once, by time.
     pub marks: Vec<Mark>,
@@ -56,7 +57,8 @@ pub struct Track {
     pub lost: u64,
 }
 
-/// What a worker did for a while. What had begun before the recording begins with it, and what had not ended ends with it.
+/// What a worker did for a while. What had begun before the recording begins with it, and what had not ended ends with
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Span {

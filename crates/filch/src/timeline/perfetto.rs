@@ -30,8 +30,9 @@ impl<W: Write> Events<W> {
 }
 
 impl Timeline {
-    /// Writes the timeline in the JSON format of Chrome's traces, for the viewer at <https://ui.perfetto.dev>: a track per worker with
-    /// its spans and marks, an arrow from the owner of each stolen fork to its thief, and the number of workers that run something.
+    /// Writes the timeline in the JSON format of Chrome's traces, for the viewer at <https://ui.perfetto.dev>: a track
+    /// per worker with its spans and marks, an arrow from the owner of each stolen fork to its thief, and the number of
+    /// workers that run something.
     ///
     /// ```
     /// let pool = filch::ThreadPool::new(2)?;

@@ -1,7 +1,7 @@
 //! Recordings of a pool: who records, and the workers' logs.
 //!
-//! Invariant: only a worker's current thread notes something in its log. Recordings that overlap are one for the workers, and each has its
-//! part of it.
+//! Invariant: only a worker's current thread notes something in its log. Recordings that overlap are one for the
+//! workers, and each has its part of it.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};

@@ -93,9 +93,9 @@ pub(super) struct Won {
     job: NonNull<Job>,
 }
 
-/// Runs what the worker has spawned since it forked the task of `state`, at the height `below`, which it is about to join;
-/// until the task has ended, if a thief has it or the worker runs it meanwhile. If the worker must not help, or its stack is
-/// low, it leaves all for later.
+/// Runs what the worker has spawned since it forked the task of `state`, at the height `below`, which it is about to
+/// join; until the task has ended, if a thief has it or the worker runs it meanwhile. If the worker must not help, or
+/// its stack is low, it leaves all for later.
 ///
 /// # Safety
 /// The job of `state` stays where it is.
@@ -166,8 +166,8 @@ impl<'w, P: Pool, S: Fn(&Spot<'w, P>, usize, bool) -> Option<NonNull<Job>>> Vict
 }
 
 impl<'w, P: Pool> Spot<'w, P> {
-    /// Steals a task from `victim` if it `may`, through any number of lost races unless thieves [give up](OnLoss); returns
-    /// `None` if there is none. Asks for more.
+    /// Steals a task from `victim` if it `may`, through any number of lost races unless thieves [give up](OnLoss);
+    /// returns `None` if there is none. Asks for more.
     pub(super) fn steal(&self, victim: usize, may: bool) -> Option<NonNull<Job>> {
         self.steal_by(victim, may, |victim| P::steal(&self.here, victim))
     }
@@ -239,8 +239,9 @@ impl<'w, P: Pool> Spot<'w, P> {
         self.find_in_turn().or_else(|| self.find_own())
     }
 
-    /// As [`Spot::find_near`], in the middle of a task: the worker also has forks. Its newest comes first, job or fork; but of
-    /// its forks the oldest stands for the newest where the pool cannot [take](crate::pool::Plumbing::take_own) that.
+    /// As [`Spot::find_near`], in the middle of a task: the worker also has forks. Its newest comes first, job or fork;
+    /// but of its forks the oldest stands for the newest where the pool cannot [take](crate::pool::Plumbing::take_own)
+    /// that.
     #[inline]
     pub(super) fn find_within(&self) -> Option<Find> {
         let newer_fork = || if self.here.forks_are_newer() { self.take_fork() } else { None };
@@ -303,8 +304,8 @@ impl<'w, P: Pool> Spot<'w, P> {
         }
     }
 
-    /// In its [turn](Home::next_turn), finds what this worker may have passed over each time: its mail, the lanes of injected
-    /// jobs, and what other workers have. So nothing waits for ever, however many jobs there are.
+    /// In its [turn](Home::next_turn), finds what this worker may have passed over each time: its mail, the lanes of
+    /// injected jobs, and what other workers have. So nothing waits for ever, however many jobs there are.
     #[inline]
     pub(super) fn find_in_turn(&self) -> Option<Find> {
         let lane = self.home().next_turn(|| self.has_own())?;
@@ -350,8 +351,8 @@ impl<'w, P: Pool> Spot<'w, P> {
         shared > 0 || soon
     }
 
-    /// For a worker with a low stack: [hesitates](Home::hesitates) while there is work that others should do, including its
-    /// own spawned jobs and forks, and in the end finds it after all.
+    /// For a worker with a low stack: [hesitates](Home::hesitates) while there is work that others should do, including
+    /// its own spawned jobs and forks, and in the end finds it after all.
     pub(super) fn find_reluctantly(&self, naps: &Cell<u32>) -> Option<Find> {
         if !self.sees_any() && !self.has_own() {
             return None;

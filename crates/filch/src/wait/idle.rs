@@ -34,8 +34,8 @@ pub(crate) enum Begins {
     Asleep,
 }
 
-/// Lets a worker whose thread has not been started yet sleep. So a new pool's threads have nothing to do until there is work, and the
-/// thread that made the pool can take a seat at once.
+/// Lets a worker whose thread has not been started yet sleep. So a new pool's threads have nothing to do until there is
+/// work, and the thread that made the pool can take a seat at once.
 ///
 /// # Safety
 /// No thread is that worker until its own begins, [asleep](Begins::Asleep), and its task stack is empty.
@@ -124,7 +124,8 @@ fn live<P: Pool>(here: Here<'_, P>, begins: Begins) {
     mem::forget(living);
 }
 
-/// Runs any permitted work, or sleeps, until the latch is over. A thread that adds to the `only` tasks must notify this worker afterwards.
+/// Runs any permitted work, or sleeps, until the latch is over. A thread that adds to the `only` tasks must notify this
+/// worker afterwards.
 ///
 /// A recursion through scopes has this frame once per level, and no other of this file. So it is small: what looks for
 /// work has a frame of its own, which is gone when the work runs.
@@ -155,8 +156,8 @@ pub(crate) unsafe fn wait_until<P: Pool>(mut here: Here<'_, P>, latch: &Latch, o
     mem::forget(waiting);
 }
 
-/// Returns what a waiting worker runs next, [packed](Find::pack), or `None` if the latch is over. If it is a spawned job, it
-/// has begun.
+/// Returns what a waiting worker runs next, [packed](Find::pack), or `None` if the latch is over. If it is a spawned
+/// job, it has begun.
 #[inline(never)]
 fn next_meanwhile<'w, P: Pool>(here: Here<'w, P>, latch: &Latch, mark: &'w Cell<usize>) -> Option<(Task, usize)> {
     let worker = Searching { spot: Spot::at(here), naps: Cell::new(0), mark: Some(mark) };
@@ -240,7 +241,8 @@ struct Searching<'w, P: Pool> {
     spot: Spot<'w, P>,
     /// How many times it has napped, on a low stack, while there was work.
     naps: Cell<u32>,
-    /// Jobs that a waiting worker has spawned above this mark may be part of the latch scope; `None` if the worker is idle.
+    /// Jobs that a waiting worker has spawned above this mark may be part of the latch scope; `None` if the worker is
+    /// idle.
     mark: Option<&'w Cell<usize>>,
 }
 

@@ -24,8 +24,8 @@ use crate::timeline::Activity;
 use crate::trails::{Trail, Trails};
 use crate::unwind::AbortOnUnwind;
 
-/// Waits until `job`, stolen from this worker, which forked it at this height, is settled; `meanwhile` says whether it may
-/// help others. What it spawns meanwhile comes before the next thing that it takes from others.
+/// Waits until `job`, stolen from this worker, which forked it at this height, is settled; `meanwhile` says whether it
+/// may help others. What it spawns meanwhile comes before the next thing that it takes from others.
 ///
 /// # Safety
 /// `job` was forked by this worker, and a thief has won it.
@@ -224,7 +224,8 @@ impl<'w, P: Pool> Joiner for Joining<'w, P> {
     }
 }
 
-/// Searches, depth first, the workers that run descendants of the job in `state`, except its thief, for a task to steal.
+/// Searches, depth first, the workers that run descendants of the job in `state`, except its thief, for a task to
+/// steal.
 fn leap_transitively<P: Pool>(spot: &Spot<'_, P>, state: &JobState<Native>, theft: Theft) -> Option<Find> {
     let home = spot.home();
     let mut trails = home.trails.take();

@@ -14,13 +14,13 @@
 //!
 //! **Random**: steal from any worker, and run spawned jobs. This keeps all workers busy, but gives up both properties.
 //!
-//! **Order.** A worker that may run anything takes the [oldest](crate::protocol::order) thing that a victim has, a fork or a
-//! job, because all that is younger may be waiting for it. It looks at what it has itself, then at its mail, at the
-//! victims, and at last at what came from outside. After so many finds it looks at the last three first, so that nothing
-//! waits for ever. But what it finds there may block until something has run that the worker has itself; so while it has
-//! anything, many more finds pass. Before it joins a fork it runs what it has spawned since, newest first. Only a worker
-//! that yields, or waits for a scope, takes forks of its own: in the pool [`Split`](crate::pool::Split) the newest first,
-//! in others the oldest.
+//! **Order.** A worker that may run anything takes the [oldest](crate::protocol::order) thing that a victim has, a fork
+//! or a job, because all that is younger may be waiting for it. It looks at what it has itself, then at its mail, at
+//! the victims, and at last at what came from outside. After so many finds it looks at the last three first, so that
+//! nothing waits for ever. But what it finds there may block until something has run that the worker has itself; so
+//! while it has anything, many more finds pass. Before it joins a fork it runs what it has spawned since, newest first.
+//! Only a worker that yields, or waits for a scope, takes forks of its own: in the pool [`Split`](crate::pool::Split)
+//! the newest first, in others the oldest.
 //!
 //! **Scopes.** With both kinds of leapfrogging a worker that waits for a scope runs only tasks of that scope, wherever
 //! they were spawned. With the other strategies it runs any work it finds. With all strategies, so does a worker that
@@ -34,9 +34,9 @@
 //! scope, which are probably the rest of it; its mail, which nobody else may run; and jobs from outside. But all other
 //! workers may be waiting for the remaining work, asleep or in a loop of the program's own. So the worker naps for a
 //! while, and then runs that work after all: for a millisecond, if another worker is awake and has more of its stack
-//! left, as far as is known; but four times as long each time that it has used half of what was left, and at last alone,
-//! since what it waits for may end meanwhile; two seconds in all. So a chain of jobs each of which waits for the next ends if its last link
-//! has room, and jobs that each wait for a moment do not lie on each other without limit.
+//! left, as far as is known; but four times as long each time that it has used half of what was left, and at last
+//! alone, since what it waits for may end meanwhile; two seconds in all. So a chain of jobs each of which waits for the
+//! next ends if its last link has room, and jobs that each wait for a moment do not lie on each other without limit.
 //!
 //! [`protocol::waiting`](crate::protocol::waiting) has the loops themselves, and explains why no worker misses the
 //! event that ends its loop.

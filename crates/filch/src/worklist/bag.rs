@@ -39,8 +39,8 @@ impl From<usize> for Bags {
 /// When a worker that looks up from its bag splits it, and what it gives away.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Split {
-    /// Half, when a thief's request is answered or a deal is due, as in the paper on private deques; on queues that do not know who asks as
-    /// `Eager`. The default.
+    /// Half, when a thief's request is answered or a deal is due, as in the paper on private deques; on queues that do
+    /// not know who asks as `Eager`. The default.
     #[default]
     Half,
     /// One item, at the same time.

@@ -72,7 +72,8 @@ impl<'s> Shared<'s> {
 
 /// A worker of a run, as a task sees it: to push tasks.
 ///
-/// Whoever has the reference to it is the worker: nothing of it belongs to a thread, so a task may lend it to a branch or to another thread.
+/// Whoever has the reference to it is the worker: nothing of it belongs to a thread, so a task may lend it to a branch
+/// or to another thread.
 ///
 /// ```
 /// let outcome = filch::worklist::Worklist::new(2).run(
@@ -151,8 +152,8 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
         self.queue.push(task);
     }
 
-    /// Takes a task that nobody has begun out of the list, of this worker or, by one look at each, of another: to hand it to somebody
-    /// outside.
+    /// Takes a task that nobody has begun out of the list, of this worker or, by one look at each, of another: to hand
+    /// it to somebody outside.
     ///
     /// ```
     /// use std::sync::Mutex;
@@ -177,8 +178,8 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
         Some(unsafe { T::from_task(task) })
     }
 
-    /// Whether the task that calls this is the only one left. It may push more, so it can feed the list from outside until there
-    /// is nothing more to come.
+    /// Whether the task that calls this is the only one left. It may push more, so it can feed the list from outside
+    /// until there is nothing more to come.
     ///
     /// Cost: a look at each worker's counts.
     ///
@@ -207,8 +208,8 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
         self.is_among_last(1)
     }
 
-    /// As [`is_last`](Self::is_last), with so many tasks left: those that the caller knows to run, all of whose pushes happen before this
-    /// call, as by a lock.
+    /// As [`is_last`](Self::is_last), with so many tasks left: those that the caller knows to run, all of whose pushes
+    /// happen before this call, as by a lock.
     ///
     /// # Panics
     /// As [`is_last`](Self::is_last).

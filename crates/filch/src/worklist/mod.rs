@@ -1,11 +1,11 @@
 //! Worklists: unordered tasks that nobody awaits singly; a list is done when all its tasks are.
 //!
-//! **Paper.** The programs of Umut A. Acar, Arthur Charguéraud and Mike Rainey, *Scheduling Parallel Programs by Work Stealing
-//! with Private Deques*, PPoPP 2013, and of Maged Michael, Martin Vechev and Vijay Saraswat, *Idempotent Work Stealing*,
-//! PPoPP 2009: searches of graphs and trees, where a task makes others and returns nothing.
+//! **Paper.** The programs of Umut A. Acar, Arthur Charguéraud and Mike Rainey, *Scheduling Parallel Programs by Work
+//! Stealing with Private Deques*, PPoPP 2013, and of Maged Michael, Martin Vechev and Vijay Saraswat, *Idempotent Work
+//! Stealing*, PPoPP 2009: searches of graphs and trees, where a task makes others and returns nothing.
 //!
-//! **Queues.** Any queue of [`filch_queue`]. This includes queues that fork–join cannot use: those that return the oldest task first and, for [`Idempotent`]
-//! tasks in [`Worklist::run_idempotent`], those that may return a task twice.
+//! **Queues.** Any queue of [`filch_queue`]. This includes queues that fork–join cannot use: those that return the
+//! oldest task first and, for [`Idempotent`] tasks in [`Worklist::run_idempotent`], those that may return a task twice.
 //!
 //! **Threads.** Each run has its own threads, including the caller: a worker of a thread pool that took part in two
 //! worklists at once could wait for itself. [`Worklist::run`] starts the threads and makes the queues; a [`Team`] keeps
@@ -14,8 +14,9 @@
 //! **The end.** A worker that sees no task learns nothing: it may have been refused as a thief, or wait for an answer.
 //! So workers count, by [`termination`](crate::protocol::termination), tasks pushed and tasks run. Where a queue may
 //! return a task twice, those sums would be wrong; there, workers count how often they set out to look for work and
-//! come home without any; [`End`] has this for other queues too, and a third way. A worker is at home when its own queue, which only it fills, is empty and it holds no task.
-//! If all have come home as often as they set out, none had a task when the first sum was taken, so no task was left.
+//! come home without any; [`End`] has this for other queues too, and a third way. A worker is at home when its own
+//! queue, which only it fills, is empty and it holds no task. If all have come home as often as they set out, none had
+//! a task when the first sum was taken, so no task was left.
 //!
 //! Invariant: each task is run or dropped once (an idempotent one is run at least once); no task is left in a queue
 //! when a run returns.
@@ -235,7 +236,8 @@ impl<Q: Queue<Native>> Worklist<Q> {
         self.stop.clone()
     }
 
-    /// Makes this worklist's runs end early on this request: the workers finish their current tasks and drop the others.
+    /// Makes this worklist's runs end early on this request: the workers finish their current tasks and drop the
+    /// others.
     ///
     /// ```
     /// use filch::Stop;
@@ -251,9 +253,10 @@ impl<Q: Queue<Native>> Worklist<Q> {
     }
 
     /// Sets whether to bind each worker's thread to its own processor, among those that the starting thread may use;
-    /// the calling thread, the first worker, is bound during a run. Each worker's queue is first written from its processor.
-    /// Default: no. Workers share a core only if there are more of them than cores, and a processor only if there are more of them than
-    /// processors. Where threads cannot be bound, [`Worklist::start`] returns an error, and [`Worklist::run`] ignores the setting.
+    /// the calling thread, the first worker, is bound during a run. Each worker's queue is first written from its
+    /// processor. Default: no. Workers share a core only if there are more of them than cores, and a processor only if
+    /// there are more of them than processors. Where threads cannot be bound, [`Worklist::start`] returns an error, and
+    /// [`Worklist::run`] ignores the setting.
     ///
     /// ```
     /// use filch::worklist::Worklist;
@@ -340,8 +343,8 @@ impl<Q: Queue<Native>> Worklist<Q> {
     /// Runs `work` repeatedly on each bag until it is empty, and likewise on bags split off and pushed.
     ///
     /// `work` should take an item out of the bag, and may add others. After so many calls a worker answers thieves, and
-    /// splits its bag for one that asks if it has no other for it; or as [`Bags`] says. More items cost less; fewer share
-    /// sooner.
+    /// splits its bag for one that asks if it has no other for it; or as [`Bags`] says. More items cost less; fewer
+    /// share sooner.
     ///
     /// ```
     /// use filch::worklist::Worklist;

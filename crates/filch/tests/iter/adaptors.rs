@@ -55,7 +55,8 @@ fn chains_of_adaptors_do_what_the_standard_ones_do() {
     }
 }
 
-/// Ranges with more items than a `usize` counts: what does not depend on their number is right, and the rest is refused.
+/// Ranges with more items than a `usize` counts: what does not depend on their number is right, and the rest is
+/// refused.
 #[test]
 fn longer_ranges_than_can_be_counted() {
     let all = || filch::par(0..=u64::MAX);

@@ -97,8 +97,8 @@ impl Published {
         verdicts
     }
 
-    /// As [`Published::verdicts`], but each program also runs `runs` times after a rest. The threads of a new pool are awake
-    /// there, and asleep here: a program that needs them awake ends by luck.
+    /// As [`Published::verdicts`], but each program also runs `runs` times after a rest. The threads of a new pool are
+    /// awake there, and asleep here: a program that needs them awake ends by luck.
     pub fn verdicts_rested(&self, programs: &[Program], runs: usize) -> Vec<Verdict> {
         let rested: Vec<Program> = programs.iter().map(Program::rested).collect();
         let either = |(fresh, rested)| if fresh == Verdict::Ends { rested } else { fresh };

@@ -11,9 +11,9 @@
 //! ```
 //!
 //! The options, with their defaults: `--stock PATH[,PATH] --ours PATH --programs 1000 --first-seed 0 --threads 2,3,4,8
-//! --runs 20 --jobs 3 --kinds 20 --env NAME=VALUE[,…] --file PATH`. The first lists builds with the published rayon-core: what
-//! fails on one of them is no difference. The variables are for the build `--ours`; once failures of so many kinds have been
-//! found, others are only counted; a file lists programs to take in place of random ones.
+//! --runs 20 --jobs 3 --kinds 20 --env NAME=VALUE[,…] --file PATH`. The first lists builds with the published
+//! rayon-core: what fails on one of them is no difference. The variables are for the build `--ours`; once failures of
+//! so many kinds have been found, others are only counted; a file lists programs to take in place of random ones.
 
 mod compare;
 mod execute;

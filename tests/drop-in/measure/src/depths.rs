@@ -1,8 +1,9 @@
-//! How much stack a level of a recursion needs: `depths` prints, for each construct, `BYTES NAME`. It measures the rayon-core with which
-//! it is linked.
+//! How much stack a level of a recursion needs: `depths` prints, for each construct, `BYTES NAME`. It measures the
+//! rayon-core with which it is linked.
 //!
-//! `../tests/depths.rs` compares the figures with those of the published rayon-core. Each recursion notes the address of a local variable at every level. The figure is the difference between two
-//! levels on one thread, divided by the number of levels between them.
+//! `../tests/depths.rs` compares the figures with those of the published rayon-core. Each recursion notes the address
+//! of a local variable at every level. The figure is the difference between two levels on one thread, divided by the
+//! number of levels between them.
 
 use std::hint::{black_box, spin_loop};
 use std::sync::Mutex;

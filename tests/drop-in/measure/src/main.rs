@@ -2,9 +2,9 @@
 //! processes.
 //!
 //! `measure STOCK OURS [--rounds N] [--threads 1,2,8] [--only TEXT]`, with two builds of the same programs: without an
-//! argument a build lists their names, with a name it runs one and prints its seconds. Prints a Markdown table with, for
-//! each program and number of threads, the times of both (medians over all rounds), the median of the ratios of each
-//! round with its confidence interval, and the ratio of the minima. Below 1 the drop-in is faster.
+//! argument a build lists their names, with a name it runs one and prints its seconds. Prints a Markdown table with,
+//! for each program and number of threads, the times of both (medians over all rounds), the median of the ratios of
+//! each round with its confidence interval, and the ratio of the minima. Below 1 the drop-in is faster.
 //! `tests/drop-in/compare` and `tests/drop-in/demos` make the builds and call it.
 
 use std::collections::BTreeMap;

@@ -1,13 +1,13 @@
-//! A level of a recursion through the drop-in needs no more stack than through the published rayon-core. So a program that recurses
-//! as deep as its `stack_size` allows runs on the drop-in, too.
+//! A level of a recursion through the drop-in needs no more stack than through the published rayon-core. So a program
+//! that recurses as deep as its `stack_size` allows runs on the drop-in, too.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::process::Command;
 use std::sync::Mutex;
 
-/// Bytes per level with rayon 1.12 and rayon-core 1.13, as `depths` prints them if `stock` builds it with the profile `release`, by rustc
-/// 1.95 for x86-64.
+/// Bytes per level with rayon 1.12 and rayon-core 1.13, as `depths` prints them if `stock` builds it with the profile
+/// `release`, by rustc 1.95 for x86-64.
 const STOCK: &[(&str, usize)] = &[
     ("scope, spawn", 224),
     ("in_place_scope, spawn", 224),

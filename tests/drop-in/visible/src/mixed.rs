@@ -1,5 +1,5 @@
-//! In which order threads run what is spawned among forks: before a second branch, by a thief, and while a thread waits.
-//! Where a second thread takes part, it has no choice of when.
+//! In which order threads run what is spawned among forks: before a second branch, by a thief, and while a thread
+//! waits. Where a second thread takes part, it has no choice of when.
 
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Barrier};

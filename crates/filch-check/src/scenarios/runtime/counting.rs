@@ -56,8 +56,9 @@ pub fn termination<M: Checker>(looks: usize) -> Program {
     watched(root, other, reader)
 }
 
-/// Worker 0 hands a part of its work over, which is all that is counted, and worker 1 hands a part of that back. A reader asks whether all
-/// work is done. If `in_vain`, worker 0 counts a part that nobody takes, and counts it back, before.
+/// Worker 0 hands a part of its work over, which is all that is counted, and worker 1 hands a part of that back. A
+/// reader asks whether all work is done. If `in_vain`, worker 0 counts a part that nobody takes, and counts it back,
+/// before.
 pub fn transfers<M: Checker>(looks: usize, in_vain: bool) -> Program {
     struct Shared<M: Memory> {
         counts: [Counts<M>; 2],

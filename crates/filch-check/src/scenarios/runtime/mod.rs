@@ -3,9 +3,9 @@
 //! A worker here is a worker of the default pool, reduced to its protocols. The protocols are those that ship:
 //! [`split`](filch::inside::protocol::split) forks and joins, [`waiting`](filch::inside::protocol::waiting) waits,
 //! [`JobState`](filch::inside::protocol::state::JobState) tracks who has a task,
-//! [`Dormitory`](filch::inside::protocol::sleep::Dormitory) who sleeps, and [`Latch`](filch::inside::protocol::latch::Latch) what has
-//! ended. Only the way a thief takes and runs a task is restated: filch's slots and closures are made for speed on one
-//! memory.
+//! [`Dormitory`](filch::inside::protocol::sleep::Dormitory) who sleeps, and
+//! [`Latch`](filch::inside::protocol::latch::Latch) what has ended. Only the way a thief takes and runs a task is
+//! restated: filch's slots and closures are made for speed on one memory.
 //!
 //! Checks: every task of a small tree runs once, its result reaches its joiner, no worker sleeps for ever, and no two
 //! threads use a task's memory without an order between them.

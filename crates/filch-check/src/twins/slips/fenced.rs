@@ -1,4 +1,5 @@
-//! Mistakes in the deques whose owner fences or has its thieves do it: THE, ABP, Chase–Lev, and that with an asymmetric fence.
+//! Mistakes in the deques whose owner fences or has its thieves do it: THE, ABP, Chase–Lev, and that with an asymmetric
+//! fence.
 
 use filch_queue::{Abp, ChaseLev, ChaseLevAsym, The};
 

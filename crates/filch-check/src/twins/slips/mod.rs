@@ -1,5 +1,5 @@
-//! Known mistakes made in the shipped source, at one call site: a fence, a store or an update left out, an update by load and store, two
-//! operations in the other order, a check that seems to hold, a number that is off by one.
+//! Known mistakes made in the shipped source, at one call site: a fence, a store or an update left out, an update by
+//! load and store, two operations in the other order, a check that seems to hold, a number that is off by one.
 //!
 //! What must always hold: the control is the shipped source as it is.
 

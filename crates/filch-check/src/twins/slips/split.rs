@@ -1,4 +1,5 @@
-//! Mistakes in the deques of which a part is shared, or all is claimed by one word: Hendler–Shavit, Lace, the split queue with a lock, WSQ.
+//! Mistakes in the deques of which a part is shared, or all is claimed by one word: Hendler–Shavit, Lace, the split
+//! queue with a lock, WSQ.
 
 use filch_queue::dsq::{Copying, Params};
 use filch_queue::lace::{Moves, Policies};

@@ -4,8 +4,9 @@ use crate::experiment::claim::{Claim, Limit};
 use crate::experiment::quantity::{Measure, Pick, Quantity};
 use crate::experiment::{Contender, Effort, Entry, Experiment, Plot, Program};
 
-/// Half-word stores, which Lace has, need a fence when the shared part shrinks, and assembly; an update of the whole word is a locked
-/// instruction also when it grows. Programs whose owners seldom move it, and queues whose owner always does.
+/// Half-word stores, which Lace has, need a fence when the shared part shrinks, and assembly; an update of the whole
+/// word is a locked instruction also when it grows. Programs whose owners seldom move it, and queues whose owner always
+/// does.
 pub(super) fn experiment() -> Experiment {
     let entry = |program: Program, names: [&str; 2]| Entry { program, contenders: names.map(Contender::pool).to_vec() };
     let pools = ["split", "split:moves=half-stores"];

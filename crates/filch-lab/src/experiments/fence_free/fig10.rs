@@ -46,11 +46,12 @@ static OWN: LazyLock<Option<[String; 2]>> = LazyLock::new(|| {
     Some(["ff-the", "thep"].map(|name| format!("filch {name}:bound={bound} pinned")))
 });
 
-/// Whether four tasks are distance enough: more than 100 stores lie between a pop and the one that brings the owner's end five lower.
+/// Whether four tasks are distance enough: more than 100 stores lie between a pop and the one that brings the owner's
+/// end five lower.
 ///
-/// A popped task runs before the next pop, at least a leaf of it. In these programs a leaf stores a tile, a row or a run. Nothing bounds the
-/// stores between pops of knapsack, whose branches are cut off, of integrate, whose tree is uneven, and of cholesky, whose quadrants may be
-/// empty.
+/// A popped task runs before the next pop, at least a leaf of it. In these programs a leaf stores a tile, a row or a
+/// run. Nothing bounds the stores between pops of knapsack, whose branches are cut off, of integrate, whose tree is
+/// uneven, and of cholesky, whose quadrants may be empty.
 fn is_counted(program: &str) -> bool {
     const STORING: [&str; 7] = ["jacobi", "quicksort", "matmul-temp", "heat", "lud", "strassen", "fft"];
     // To lower the end by five, fib pops eight tasks and forks three, with 19 stores for both.

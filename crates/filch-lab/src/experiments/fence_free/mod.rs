@@ -56,7 +56,8 @@ const FINE: &[&str] = &["fib", "integrate", "knapsack"];
 /// Those whose tasks take microseconds.
 const COARSE: &[&str] = &["jacobi", "quicksort", "matmul-temp", "heat", "lud", "strassen", "fft"];
 
-/// The numbers of workers of the paper's programs, each with a processor of its own, on a machine with so many cores and processors.
+/// The numbers of workers of the paper's programs, each with a processor of its own, on a machine with so many cores
+/// and processors.
 #[derive(Debug, PartialEq, Eq)]
 struct Threads {
     /// As many as there are cores, up to the paper's number, and at least two.

@@ -22,8 +22,9 @@ static PAPER: Paper = Paper {
 const DEPTH: Quantity = Quantity::Counter("peak_depth");
 const WOOL_TRANSITIVE: Pick = Pick::any("filch wool:loss=give-up:leaps=adaptive transitive");
 
-/// The direct stacks: pools with queues have none. The bound depends on whom a worker may steal from, and not on how fast it is; but where
-/// workers share processors, few tasks are stolen, and the first worker's stack stays the deepest.
+/// The direct stacks: pools with queues have none. The bound depends on whom a worker may steal from, and not on how
+/// fast it is; but where workers share processors, few tasks are stolen, and the first worker's stack stays the
+/// deepest.
 pub(super) fn experiment() -> Experiment {
     let contenders = [
         pool(LACE, "leapfrog"),

@@ -41,8 +41,8 @@ const EVENTS: Quantity = Quantity::Per(
     &Quantity::Tasks,
 );
 
-/// The paper's deque, as the direct stack and as a queue of words; and ours, whose owner shares more: tasks of microseconds all, since there
-/// a fence costs little.
+/// The paper's deque, as the direct stack and as a queue of words; and ours, whose owner shares more: tasks of
+/// microseconds all, since there a fence costs little.
 pub(super) fn experiment() -> Experiment {
     let programs = [
         [Some("fib"), Some("fib"), Some("fib:n=50")],

@@ -18,8 +18,8 @@ static PAPER: Paper = Paper {
 const ONE: Pick = Pick::any("filch lace:steal=one");
 const HALF: Pick = Pick::any("filch lace:steal=half");
 
-/// The deque as a queue of words: a thief of the direct stack runs a task where it lies, so it takes one. A worker that waits runs any task,
-/// since a thief of several has some that do not descend from the one that it waits for.
+/// The deque as a queue of words: a thief of the direct stack runs a task where it lies, so it takes one. A worker that
+/// waits runs any task, since a thief of several has some that do not descend from the one that it waits for.
 pub(super) fn experiment() -> Experiment {
     let programs = [
         [Some("fib"), Some("fib"), Some("fib:n=50")],

@@ -28,10 +28,11 @@ pub(super) fn all() -> Vec<Experiment> {
     ]
 }
 
-/// The direct task stack of figure 4, with its stores to split and its policy, and thieves that go elsewhere after a lost race. Its workers
-/// without work sleep, since some rows have more workers than processors.
+/// The direct task stack of figure 4, with its stores to split and its policy, and thieves that go elsewhere after a
+/// lost race. Its workers without work sleep, since some rows have more workers than processors.
 const LACE: &str = "split:moves=half-stores:share=half:loss=give-up";
-/// The same in records, with plain leapfrogging, with random stealing after a failed leap, and with transitive leapfrogging.
+/// The same in records, with plain leapfrogging, with random stealing after a failed leap, and with transitive
+/// leapfrogging.
 const OF_LACE: Pick = Pick::any("filch split:moves=half-stores:share=half:loss=give-up leapfrog");
 const OF_LACE_RANDOM: Pick = Pick::any("filch split:moves=half-stores:share=half:loss=give-up:leaps=1");
 const OF_LACE_TRANSITIVE: Pick = Pick::any("filch split:moves=half-stores:share=half:loss=give-up transitive");

@@ -10,8 +10,8 @@ const ONE: Pick = Pick::any("filch split:share=one");
 const ALL: Pick = Pick::any("filch split:share=all");
 const NO_FASTER: Limit = Limit::Above(0.95);
 
-/// Lace's section 5 asks for better amounts than half. On the direct stack as much is taken back as is shared, or filch decides both; the
-/// queue of words tells growing from shrinking.
+/// Lace's section 5 asks for better amounts than half. On the direct stack as much is taken back as is shared, or filch
+/// decides both; the queue of words tells growing from shrinking.
 pub(super) fn experiment() -> Experiment {
     let programs = [
         [Some("fib"), Some("fib"), Some("fib:n=50")],

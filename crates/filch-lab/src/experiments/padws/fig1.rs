@@ -22,8 +22,8 @@ const THIN: &[&str] = &["trees tree=thin"];
 const PAD: &str = "filch padws";
 const BWOS: &str = "filch bwos-l";
 
-/// Block lengths from two tasks to a quarter of the capacity. A node of the thin tree works for 200 ns, so that there is something to share;
-/// one of the fat tree does nothing, so that the queue is what takes time.
+/// Block lengths from two tasks to a quarter of the capacity. A node of the thin tree works for 200 ns, so that there
+/// is something to share; one of the fat tree does nothing, so that the queue is what takes time.
 pub(super) fn experiment() -> Experiment {
     let programs = [
         [

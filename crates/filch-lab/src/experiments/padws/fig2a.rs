@@ -16,7 +16,8 @@ static PAPER: Paper = Paper {
     marks: &[],
 };
 
-/// Batches of several blocks, since thieves of BWoS take nothing from the owner's; and work, so that a thief can take half of the tasks.
+/// Batches of several blocks, since thieves of BWoS take nothing from the owner's; and work, so that a thief can take
+/// half of the tasks.
 const WORKING: [Option<&str>; 3] = [
     Some("owner-throughput:n=100000,batch=256,work=50,share=*"),
     Some("owner-throughput:n=1000000,batch=256,work=50,share=*"),

@@ -13,8 +13,8 @@ pub(super) fn all() -> Vec<Experiment> {
     vec![fig1::experiment(), fig2a::experiment(), fig2b::experiment(), fig2c::experiment(), fig2d::experiment()]
 }
 
-/// The queues of figure 2: private deques as printed, whose thieves wait for an answer. Their owner deals whenever a thief is idle: every
-/// 30 µs, as in their own paper, thieves would never get a tenth of tasks this short.
+/// The queues of figure 2: private deques as printed, whose thieves wait for an answer. Their owner deals whenever a
+/// thief is idle: every 30 µs, as in their own paper, thieves would never get a tenth of tasks this short.
 const PAPERS: [&str; 5] = ["abp", "bwos-l", "pdq-r", "pdq-s:delta=0us", "padws"];
 /// Ours beside them: a growing array, a split deque, and private deques whose thieves come back for the answer.
 const OURS: [&str; 3] = ["chase-lev", "lace", "pdq-r-async"];

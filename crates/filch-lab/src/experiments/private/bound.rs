@@ -101,7 +101,8 @@ struct Line {
 }
 
 impl Line {
-    /// The mean number of steps. The attempts, whose expectation is known, are replaced by it, so that less is left to chance.
+    /// The mean number of steps. The attempts, whose expectation is known, are replaced by it, so that less is left to
+    /// chance.
     fn time(&self) -> Mean {
         let without =
             |(steps, attempts): (&f64, &f64)| steps + (self.communication_expected - attempts) / self.workers();

@@ -51,7 +51,8 @@ const TIMES: Table = Table {
     ],
 };
 
-/// Ours are asserted in `filch`'s `jobs/blocks.rs`, but for the queue, whose default capacity and spare slots are those of `wsq`.
+/// Ours are asserted in `filch`'s `jobs/blocks.rs`, but for the queue, whose default capacity and spare slots are those
+/// of `wsq`.
 const SIZES: Table = Table {
     caption: "Bytes that the source's program prints, and ours.",
     heads: &["of", "source", "ours"],
@@ -65,8 +66,8 @@ const SIZES: Table = Table {
 
 const THEIRS: &str = "filch wsq:steal=half:first=oldest";
 
-/// Below the same job system: the source's queue, its packed form, and three others. The overhead by both definitions: on one worker, the
-/// time beyond the loop's; on several, that of all of them together.
+/// Below the same job system: the source's queue, its packed form, and three others. The overhead by both definitions:
+/// on one worker, the time beyond the loop's; on several, that of all of them together.
 pub(super) fn experiment() -> Experiment {
     let contenders = [SOURCE, "wsq-packed", "chase-lev", "padws", "lace"].map(Contender::pool);
     let values = ["100", "200", "300", "400"].map(str::to_owned).to_vec();

@@ -1,7 +1,7 @@
 //! The report: one self-contained page.
 //!
-//! All outside data is text for the templates, which escape it. Only the plots, which escape their own text, and the page's own style and
-//! script are inserted verbatim.
+//! All outside data is text for the templates, which escape it. Only the plots, which escape their own text, and the
+//! page's own style and script are inserted verbatim.
 
 mod about;
 mod claims;

@@ -1,4 +1,5 @@
-//! Lines through points with intervals, between two axes, with their names at their ends: the common part of all plots of numbers.
+//! Lines through points with intervals, between two axes, with their names at their ends: the common part of all plots
+//! of numbers.
 
 use std::fmt::Write;
 

@@ -191,8 +191,8 @@ mod tests {
         }
     }
 
-    /// Colours as a person sees them: linear red, green and blue, after the matrices of Machado, Oliveira and Fernandes 2009 for people
-    /// without long, medium or short cones.
+    /// Colours as a person sees them: linear red, green and blue, after the matrices of Machado, Oliveira and Fernandes
+    /// 2009 for people without long, medium or short cones.
     const VISIONS: [[[f64; 3]; 3]; 4] = [
         [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
         [[0.152_286, 1.052_583, -0.204_868], [0.114_503, 0.786_281, 0.099_216], [-0.003_882, -0.048_116, 1.051_998]],

@@ -55,8 +55,8 @@ impl Over {
     }
 }
 
-/// Draws a speed-up against the number of workers, below the ideal and the machine's parallel capacity, with a document's marks beside
-/// ours.
+/// Draws a speed-up against the number of workers, below the ideal and the machine's parallel capacity, with a
+/// document's marks beside ours.
 pub(crate) fn speedup(program: &Program, over: Over, palette: &Palette, marks: &[Mark], cores: usize) -> String {
     let counts = program.worker_counts();
     let has_base = over == Over::OneWorker || program.serial.is_some();

@@ -22,7 +22,8 @@ pub(crate) struct Figure {
     pub(crate) svg: String,
 }
 
-/// Draws this column for each program, without the swept parameter, and each number of workers, with a document's marks beside ours.
+/// Draws this column for each program, without the swept parameter, and each number of workers, with a document's marks
+/// beside ours.
 pub(crate) fn sweeps(
     programs: &[Program],
     sweep: &Sweep,

@@ -12,10 +12,10 @@
 //!   seat) subtracts one from `sleepers`; a waker owes the futex wake-up. A worker that wanted work of any kind then
 //!   counts as searching until it ends its search itself, unless a guest took the seat.
 //! * I2: between `announce` and `sleep` the worker asks all victims for work, fences, and looks once more.
-//! * I3: the worker's own thread has the seat until `word` says `VACANT`, which a guest may replace with `GUEST`; if the
-//!   seat was lent before the thread began, the thread has it only once `word` says `AWAKE` without `GUEST`. The guest
-//!   has the seat until it replaces that with `VACANT`, or with `AWAKE` and a wake-up of the own thread. No other thread
-//!   sets or clears `GUEST`.
+//! * I3: the worker's own thread has the seat until `word` says `VACANT`, which a guest may replace with `GUEST`; if
+//!   the seat was lent before the thread began, the thread has it only once `word` says `AWAKE` without `GUEST`. The
+//!   guest has the seat until it replaces that with `VACANT`, or with `AWAKE` and a wake-up of the own thread. No other
+//!   thread sets or clears `GUEST`.
 //!
 //! **Edges.**
 //! * E1: `announce`'s fence, the request, `settled`'s fence ↔ the owner's store to its limits, `sleepers_after`'s
@@ -197,9 +197,9 @@ impl<M: Memory> Dormitory<M> {
         Self { sleepers: Padded(Sleepers::default()), places, has_roused: OnceLock::new() }
     }
 
-    /// Sets what is called after a worker's own thread has been given its seat, with the number of the worker. So that thread need not
-    /// exist before. It returns `false` if there is no such thread, and the worker does not search any more: then another sleeper is
-    /// woken instead, as by a worker that [ends its search](Sleepers::end_search). Called once, before other threads know the dormitory.
+    /// Sets what starts a worker's own thread, if need be, once that has been given its seat. It gets the worker's
+    /// number, and returns `false` if there is no thread, and the worker does not search any more: then another sleeper
+    /// is woken, as by a worker that [ends its search](Sleepers::end_search). Called once, first of all.
     pub fn on_rouse(&self, has_roused: impl Fn(usize) -> bool + Send + Sync + 'static) {
         let is_first = self.has_roused.set(Box::new(has_roused)).is_ok();
         debug_assert!(is_first, "it is set once");
@@ -306,8 +306,8 @@ impl<M: Sleep> Dormitory<M> {
         roused.is_some()
     }
 
-    /// Takes the seat of a [resting](Place::rest) worker, and returns its number; see [`Place::take`]. Prefers the last worker below
-    /// number `below`: in a new pool its thread is the one that has probably not begun yet, while the others can be woken.
+    /// Takes the seat of a [resting](Place::rest) worker, and returns its number; see [`Place::take`]. Prefers the last
+    /// worker below number `below`: in a new pool probably only its thread has not begun yet.
     pub fn take_seat(&self, below: usize) -> Option<usize> {
         let takes = |worker: &usize| self.places[*worker].take(&self.sleepers);
         let below = below.min(self.len());
@@ -329,8 +329,8 @@ impl<M: Sleep> Dormitory<M> {
         self.notify_all_but(|_| false);
     }
 
-    /// As [`Dormitory::notify_all`], but does not begin a worker whose own thread `is_absent`, since it has not been started. If it is
-    /// started later, it looks around before it sleeps.
+    /// As [`Dormitory::notify_all`], but does not begin a worker whose own thread `is_absent`, since it has not been
+    /// started. If it is started later, it looks around before it sleeps.
     pub fn notify_all_but(&self, is_absent: impl Fn(usize) -> bool) {
         self.sleepers.sleepers_after();
         for (worker, place) in self.places.iter().enumerate() {
@@ -408,7 +408,7 @@ impl<M: Sleep> Place<M> {
     /// As [`Place::sleep`], for an idle worker's own thread. Meanwhile a guest may [take](Place::take) the seat; the
     /// thread has it back when this returns.
     pub fn rest(&self) {
-        // E5. Relaxed: on failure the worker has been woken, or its seat was [lent](Place::lend), and the loop acquires.
+        // E5. Relaxed: on failure it has been woken, or its seat was [lent](Place::lend), and the loop acquires.
         let _ = self.word.compare_exchange(IDLE, VACANT, Ordering::Release, Ordering::Relaxed);
         loop {
             // E3, E5: pairs with `rouse` and `hand_over`.
