@@ -225,7 +225,7 @@ fn round<Q: Queue>(script: Script, params: &Q::Params) -> std::result::Result<Ro
     start.wait();
     let begin = Instant::now();
     let mut next = 0;
-    let mut most_pops = burst;
+    let (mut most_pops, mut yielded) = (burst, Duration::ZERO);
     while next < script.tasks {
         for _ in 0..=choices.usize(..burst).min(script.tasks - next - 1) {
             if let Err(Full(refused)) = owner.push(task(next)) {
@@ -239,8 +239,11 @@ fn round<Q: Queue>(script: Script, params: &Q::Params) -> std::result::Result<Ro
             let Some(task) = owner.pop() else { break };
             popped.push(task);
         }
-        if choices.usize(..haste) == 0 {
+        if choices.usize(..haste) == 0 && yielded < HUNG / 10 {
+            let before = Instant::now();
             thread::yield_now();
+            // Perhaps as long as the shares of other programs.
+            yielded += before.elapsed();
         }
         match choices.usize(..64) {
             // Sometimes pop everything, so that the owner meets the thieves.
