@@ -109,7 +109,7 @@ fn rooms(scenario: &Scenario, all: bool, buffers: &[usize]) -> Vec<Room> {
     let plain = |buffer| Room::Tso { buffer, coalesces: false };
     let merging = |buffer| Room::Tso { buffer, coalesces: true };
     match (buffers, scenario.delta, all) {
-        // It allows every behaviour of the smaller ones.
+        // A buffer of four allows every behaviour of the smaller ones.
         ([], Dependence::None, false) => vec![plain(4)],
         ([], Dependence::None, true) => [0, 1, 2, 3, 4, usize::MAX].map(plain).to_vec(),
         ([], _, _) => [1, 2, 3, 4].map(plain).into_iter().chain([1, 2, 3].map(merging)).collect(),

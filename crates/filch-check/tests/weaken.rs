@@ -100,7 +100,7 @@ fn the_settled_totals_are_of_these_sources() {
     subjects.dedup();
     let known = |subject: &&str| SETTLED.iter().any(|settled| settled.subject == *subject);
     assert!(subjects.iter().all(known), "`filch check --weaken` has yet to settle one of {subjects:?}");
-    // The first hundred executions reach every call site; so many more reach those of the next scenarios too.
+    // A hundred executions reach every call site; more leave room for scenarios to come.
     let bounds = Bounds { executions: 2_000, ..Bounds::buffer(0) };
     // Subjects that share a protocol have the same scenarios.
     let mut counted: BTreeMap<Vec<String>, (usize, usize)> = BTreeMap::new();

@@ -174,7 +174,7 @@ impl Home {
         const FINDS: u32 = 32;
         const OF_OWN: u32 = 1024;
         let finds = self.finds.get();
-        // Mostly the first two decide.
+        // Mostly the count alone decides.
         if finds < OF_OWN && (!finds.is_multiple_of(FINDS) || finds == 0 || has_own()) {
             return None;
         }
@@ -395,12 +395,10 @@ impl Common {
     /// Out of line, so that what it needs is not part of the spawner's frame, on which other jobs may run.
     #[inline(never)]
     pub(crate) fn hand_in(&self, job: Spawned) {
-        // SAFETY: it is used at once, to spawn.
-        let here = unsafe { Here::current() };
-        if here.home().is_some_and(|home| std::ptr::eq(&raw const *home.common, self)) {
-            here.spawn(job);
-        } else {
-            self.inject(job);
+        match self.here() {
+            // SAFETY: it is used at once, to spawn.
+            Some(_) => unsafe { Here::current() }.spawn(job),
+            None => _ = self.inject(job),
         }
     }
 }

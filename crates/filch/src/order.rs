@@ -133,6 +133,11 @@ impl Own<'_, Home> {
         self.newest_height().max(early).floor(self.bottom(), size_of::<Slot>())
     }
 
+    #[cold]
+    fn raise_floor(self) {
+        self.stack_front().limits.raise_floor(self.floor());
+    }
+
     /// As [`Aside::take_early`](crate::aside::Aside); the fork's join is then cold.
     pub(crate) fn take_early(
         self,
@@ -141,7 +146,7 @@ impl Own<'_, Home> {
         recall: impl FnOnce(&mut dyn FnMut()) -> bool,
     ) -> Option<NonNull<Job>> {
         let job = self.aside().take_early(index, slot, recall)?;
-        self.stack_front().limits.raise_floor(self.floor());
+        self.raise_floor();
         Some(job)
     }
 
@@ -161,8 +166,9 @@ impl Own<'_, Home> {
     #[inline(always)]
     fn spawn(self, job: Spawned, height: Height) {
         let height = if self.common.wait.is_strict() { Height::GROUND } else { height };
-        if height > self.newest_height() {
-            self.spawns_first_at(height);
+        let position = self.with_spawned(|spawned| spawned.next_position());
+        if self.with_marks(|marks| marks.note(height, position)) {
+            self.raise_floor();
         }
         match self.with_spawned(|spawned| spawned.push(word_of(job, height))) {
             Ok(()) => self.spawns.set(self.spawns.get() + 1),
@@ -171,14 +177,6 @@ impl Own<'_, Home> {
         if self.common.dormitory.sleepers().sleepers_after() {
             self.wake_for_spawned();
         }
-    }
-
-    /// Notes that its next job is the first at this height.
-    #[cold]
-    fn spawns_first_at(self, height: Height) {
-        let position = self.with_spawned(|spawned| spawned.next_position());
-        self.with_marks(|marks| marks.note(height, position));
-        self.stack_front().limits.raise_floor(self.floor());
     }
 
     #[cold]
@@ -209,17 +207,15 @@ impl Own<'_, Home> {
     /// Lowers what the worker has spawned above this height to it: the forks above have ended, or soon will.
     #[inline]
     pub(crate) fn lower(self, height: Height) {
-        if self.newest_height() > height {
-            self.lower_newer(height);
+        if let Some(first) = self.with_marks(|marks| marks.lower(height)) {
+            self.lower_from(first, height);
         }
     }
 
     #[cold]
-    fn lower_newer(self, height: Height) {
-        if let Some(first) = self.with_marks(|marks| marks.lower(height)) {
-            self.stack_front().limits.set_floor(self.floor());
-            self.with_spawned(|spawned| spawned.replace_from(first, |word| lowered(word, height)));
-        }
+    fn lower_from(self, first: usize, height: Height) {
+        self.stack_front().limits.set_floor(self.floor());
+        self.with_spawned(|spawned| spawned.replace_from(first, |word| lowered(word, height)));
     }
 }
 

@@ -242,7 +242,7 @@ fn round<Q: Queue>(script: Script, params: &Q::Params) -> std::result::Result<Ro
         if choices.usize(..haste) == 0 && yielded < HUNG / 10 {
             let before = Instant::now();
             thread::yield_now();
-            // Perhaps as long as the shares of other programs.
+            // A yield may last as long as others' shares of the processor.
             yielded += before.elapsed();
         }
         match choices.usize(..64) {

@@ -9,7 +9,6 @@ use serde_json::Value;
 mod common;
 mod driver;
 mod peers;
-#[cfg(unix)]
 mod reproductions;
 #[cfg(unix)]
 mod runners;

@@ -297,6 +297,7 @@ fn three_ranks_share_all_tasks_and_leave_no_message() {
         (3, 0, &[1], 3, 0, false, 27_430),
         (3, 1, &[0, 1], 4, 0, false, 121_124),
     ] {
+        // The largest takes half of the time.
         if states > 200_000 && std::env::var_os("FILCH_LONG").is_none() {
             continue;
         }

@@ -113,12 +113,19 @@ impl Marks {
 
     /// Notes that the job at `position` is spawned at `height`; returns whether it is the first so high. Then the owner
     /// [raises](super::limits::Limits::raise_floor) the floor.
+    #[inline]
     pub fn note(&mut self, height: Height, position: usize) -> bool {
         let is_first = height > self.newest();
         if is_first {
-            self.0.push(Mark { height, position });
+            self.push(Mark { height, position });
         }
         is_first
+    }
+
+    /// Out of line: most jobs are spawned at the height of the one before.
+    #[cold]
+    fn push(&mut self, mark: Mark) {
+        self.0.push(mark);
     }
 
     /// Returns the position of the first job above the fork at the height `below`.
@@ -129,7 +136,13 @@ impl Marks {
 
     /// Lowers the jobs above `height` to it: forks above have ended, or the owner is about to run these jobs there.
     /// Returns the position of the first of them, if there are any.
+    #[inline]
     pub fn lower(&mut self, height: Height) -> Option<usize> {
+        if self.newest() > height { self.lower_newest(height) } else { None }
+    }
+
+    #[cold]
+    fn lower_newest(&mut self, height: Height) -> Option<usize> {
         let position = self.first_above(height)?;
         self.0.retain(|mark| mark.height <= height);
         self.note(height, position);

@@ -244,15 +244,15 @@ impl<'w, P: Pool> Spot<'w, P> {
     /// that.
     #[inline]
     pub(super) fn find_within(&self) -> Option<Find> {
-        let newer_fork = || if self.here.forks_are_newer() { self.take_fork() } else { None };
+        let newer_fork = || if self.here.forks_are_newer() { self.find_own_fork() } else { None };
         let spawned = || self.home().pop_spawned().map(Find::Spawned);
         let mail = || self.home().next_mail().map(Find::Spawned);
-        self.find_in_turn().or_else(newer_fork).or_else(spawned).or_else(|| self.take_fork()).or_else(mail)
+        self.find_in_turn().or_else(newer_fork).or_else(spawned).or_else(|| self.find_own_fork()).or_else(mail)
     }
 
-    /// Finds one of the worker's own forks.
+    /// Takes one of the worker's own forks, to run it before its join.
     #[inline(never)]
-    fn take_fork(&self) -> Option<Find> {
+    fn find_own_fork(&self) -> Option<Find> {
         let job = P::take_own(&self.here)?;
         Some(Find::Won(self.claim_job(self.home().index, job)))
     }
