@@ -106,7 +106,7 @@ mod tests {
     fn a_variable_is_named_without_its_line() {
         assert_eq!(name_at("filch-queue/src/chase_lev.rs", "let top = Padded(Atomic::new(0))"), "top");
         assert_eq!(name_at("filch-queue/src/fence_free.rs", "Self(Padded(Atomic::new(0)))"), "Pad");
-        assert_eq!(name_at("filch/src/protocol/sleep/mod.rs", "Self(Atomic::new(0))"), "Sleepers");
+        assert_eq!(name_at("filch/src/protocol/sleep/sleepers.rs", "Self(Atomic::new(0))"), "Sleepers");
     }
 
     #[test]

@@ -45,8 +45,8 @@
 //! push below `limit` does not read top. The swaps of top are release and relaxed instead of sequentially consistent:
 //! the proof of I4 needs only the two fences and top's modification order, and only E2 needs more. `steal` loads top
 //! relaxed, since the fence that follows is an acquire fence. The ring never shrinks. The owner may replace words at
-//! [top, bottom), where by I2 each index has a slot of its own: a thief there takes either word. Tests:
-//! `queues/battery.rs` (all), `queues/property.rs`; those of replaced words are here.
+//! [top, bottom), where by I2 each index has a slot of its own: a thief there takes either word. It may also take an
+//! only task as a thief would. Tests: `queues/battery.rs` (all), `queues/property.rs`; those of these two are here.
 //!
 //! **Names.** As in both papers, except that `take` of the second is `pop` here, and its `array` is `buffer`.
 //!
@@ -165,6 +165,37 @@ impl<M: Memory, B: Buffer<M>> Owner<M, B> {
     #[inline]
     pub fn next_position(&self) -> usize {
         self.bottom as usize
+    }
+
+    /// Whether the next push certainly finds room at once: it then neither reads what thieves write nor grows.
+    #[inline]
+    pub fn has_room(&self) -> bool {
+        self.bottom != self.limit
+    }
+
+    /// As [`pop`](crate::Owner::pop), but takes an only task as a thief would, which saves the fence.
+    ///
+    /// ```
+    /// use core::num::NonZeroUsize;
+    /// use filch_queue::{ChaseLev, Owner, Queue, Task};
+    ///
+    /// let task = |n| Task::from_id(NonZeroUsize::new(n).unwrap());
+    /// let (mut owner, _thieves) = <ChaseLev as Queue>::make(4, 1, &());
+    /// owner.push(task(1)).unwrap();
+    /// owner.push(task(2)).unwrap();
+    /// assert_eq!([(); 3].map(|()| owner.pop_or_steal()), [Some(task(2)), Some(task(1)), None]);
+    /// ```
+    #[inline]
+    pub fn pop_or_steal(&mut self) -> Option<Task> {
+        let b = self.bottom - 1;
+        // Relaxed: the swap validates it.
+        if self.bottom == self.empty_at || self.shared.top.load(Ordering::Relaxed) != b {
+            return crate::Owner::pop(self);
+        }
+        // I4, without lowering bottom. Relaxed: as in `pop_last`.
+        let won = self.shared.top.compare_exchange(b, b + 1, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+        self.empty_at = self.bottom;
+        if won { self.ring().read(b as usize) } else { None }
     }
 
     /// Replaces the tasks from this [position](Self::next_position) on that nobody has taken by what `with` makes of
@@ -387,7 +418,8 @@ mod tests {
                     position = owner.next_position();
                 }
                 if id % 5 == 0 {
-                    seen.extend(owner.pop().map(|task| task.id().get()));
+                    let popped = if id % 2 == 0 { owner.pop() } else { owner.pop_or_steal() };
+                    seen.extend(popped.map(|task| task.id().get()));
                     position = position.min(owner.next_position());
                 }
             }

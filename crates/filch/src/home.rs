@@ -24,13 +24,14 @@ use crate::protocol::sharer::{Sharer, Wakes};
 use crate::protocol::sleep::{Dormitory, Sleepers};
 use crate::protocol::ticks::Tick;
 use crate::protocol::waiting::Sleeper;
-use crate::registry::{Common, Lane, Spawning};
+use crate::registry::{Common, Spawning};
 use crate::slot::Slot;
 use crate::spawn::Spawned;
 use crate::stats::Counters;
 use crate::thread_stack::LowerHalf;
 use crate::timeline::{Act, Activity, Note};
 use crate::trails::Trails;
+use crate::turns::Turns;
 
 /// The part of a worker that does not depend on the type of its task pool.
 pub(crate) struct Home {
@@ -44,9 +45,6 @@ pub(crate) struct Home {
     stack: Cell<(*const Front, usize)>,
     /// Jobs that may outlive their spawner.
     pub(crate) spawned: UnsafeCell<Spawning>,
-    /// The position of the next spawned job: one past the newest that the worker has not taken back, regardless of
-    /// thefts.
-    pub(crate) spawns: Cell<usize>,
     /// The heights at which it has spawned.
     pub(crate) marks: UnsafeCell<Marks>,
     /// Its forks that are not on the task stack.
@@ -56,10 +54,9 @@ pub(crate) struct Home {
     last_victim: Cell<usize>,
     /// When its unanswered requests began, or when it last [interrupted](crate::Interrupts::by_thieves) a victim.
     has_waited_since: Cell<Option<Instant>>,
-    /// How many times it has found something since it last looked for what may be [passed over](Home::next_turn).
-    finds: Cell<u32>,
-    /// The lane that comes first then.
-    turn: Cell<Lane>,
+    pub(crate) turns: Turns,
+    /// How many jobs it has spawned since it last looked elsewhere, if these are few.
+    pub(crate) spawned_in_row: Cell<u32>,
     /// How many failed leaps have proved right before it looks further, if it [adapts](crate::Leaps::Adaptive).
     pub(crate) leaps: Cell<u32>,
     /// For a transitive leapfrogger's searches.
@@ -90,14 +87,13 @@ impl Home {
                 detours: Atomic::new(0),
                 stack: Cell::new((std::ptr::null(), 0)),
                 spawned: UnsafeCell::new(spawned),
-                spawns: Cell::new(0),
                 marks: UnsafeCell::default(),
                 aside: Aside::default(),
                 random: Cell::new(Rng::with_seed(index as u64)),
                 last_victim: Cell::new(index),
                 has_waited_since: Cell::new(None),
-                finds: Cell::new(0),
-                turn: Cell::new(Lane::Now),
+                turns: Turns::default(),
+                spawned_in_row: Cell::new(0),
                 leaps: Cell::new(1),
                 owed: Cell::default(),
                 is_interrupted: Cell::new(false),
@@ -159,28 +155,6 @@ impl Home {
         }
         let (workers, last) = (self.common.workers(), self.last_victim.get());
         self.common.habits.victims.order(workers, self.index, last, self.random_below(workers)).find_map(look)
-    }
-
-    /// Counts something that the worker has found to run.
-    pub(crate) fn has_found(&self) {
-        self.finds.set(self.finds.get().wrapping_add(1));
-    }
-
-    /// Every so many finds, it is the turn of what the worker may have passed over: then this returns the lane of
-    /// injected jobs that comes first, each in turn. Such a job may block until something has run that the worker [has
-    /// itself](Own::has_own_spawned); so while it has anything, many more finds pass.
-    #[inline(always)]
-    pub(crate) fn next_turn(&self, has_own: impl FnOnce() -> bool) -> Option<Lane> {
-        const FINDS: u32 = 32;
-        const OF_OWN: u32 = 1024;
-        let finds = self.finds.get();
-        // Mostly the count alone decides.
-        if finds < OF_OWN && (!finds.is_multiple_of(FINDS) || finds == 0 || has_own()) {
-            return None;
-        }
-        self.finds.set(0);
-        let next = self.turn.get().other();
-        Some(self.turn.replace(next))
     }
 
     /// Records a steal from `victim`.
@@ -248,7 +222,9 @@ impl Home {
     /// The worker's turn as the owner of its task stack is over.
     #[inline]
     pub(crate) fn ends_turn(&self) {
-        self.owed.take().wake(self);
+        if self.owed.get() != Wakes::Nobody {
+            self.owed.take().wake(self);
+        }
     }
 
     /// Whether more than half of the thread's stack is used, too much to nest unrelated work.
@@ -416,6 +392,10 @@ impl Sleeper for Home {
 
     fn sleeps(&self) -> bool {
         self.common.habits.idle == Idle::Sleep
+    }
+
+    fn settles(&self) {
+        self.common.dormitory.settle(self.index);
     }
 
     fn has_asked(&self) {

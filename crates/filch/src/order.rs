@@ -9,12 +9,15 @@ use std::cell::{Cell, UnsafeCell};
 use std::num::NonZeroUsize;
 use std::ptr::NonNull;
 
+use filch_memory::{Asymmetric, Native};
 use filch_queue::{Owner, Task};
 
 use crate::here::{Here, Known};
 use crate::home::Home;
 use crate::own::Own;
 use crate::protocol::order::{Height, Marks};
+#[cfg(doc)]
+use crate::protocol::sleep::Unfenced;
 use crate::protocol::waiting::Sleeper;
 use crate::registry::Spawning;
 use crate::slot::{Job, Slot};
@@ -75,6 +78,38 @@ fn has_height(bits: usize) -> bool {
     HAS_HEIGHTS && bits & FLAG != 0
 }
 
+/// A worker publishes jobs [without fences](Unfenced) once it has spawned this many in a row: that costs whoever falls
+/// asleep.
+const MANY: u32 = 16;
+
+impl Home {
+    /// Whether it publishes spawned jobs without fences.
+    #[inline(always)]
+    pub(crate) fn is_unfenced(&self) -> bool {
+        self.spawned_in_row.get() == MANY
+    }
+
+    /// Counts a job that it has spawned with a fence, which follows.
+    pub(crate) fn counts_spawned(&self) {
+        let spawned = self.spawned_in_row.get();
+        if spawned + 1 < MANY {
+            self.spawned_in_row.set(spawned + 1);
+        } else if spawned < MANY && Native::prepare_barriers() && Native::barriers_are_quick() {
+            self.spawned_in_row.set(MANY);
+            self.common.dormitory.unfenced().begin();
+        } else if spawned < MANY {
+            self.spawned_in_row.set(0);
+        }
+    }
+
+    /// The worker has nothing of its own, and looks for work elsewhere or leaves.
+    pub(crate) fn looks_elsewhere(&self) {
+        if self.spawned_in_row.replace(0) == MANY {
+            self.common.dormitory.unfenced().end();
+        }
+    }
+}
+
 impl Own<'_, Home> {
     /// Gives `f` the owner's end of the queue of spawned jobs, which nothing that `f` calls uses.
     fn with_spawned<R>(self, f: impl FnOnce(&mut Spawning) -> R) -> R {
@@ -85,14 +120,13 @@ impl Own<'_, Home> {
 
     /// Returns a mark: jobs that the worker spawns later lie above it, unless it takes back jobs from below.
     pub(crate) fn spawns(self) -> usize {
-        self.seen().spawns.get()
+        self.with_spawned(|spawned| spawned.next_position())
     }
 
     /// Takes the worker's own newest spawned job.
     #[inline]
     pub(crate) fn pop_spawned(self) -> Option<Spawned> {
-        let task = self.with_spawned(Owner::pop)?;
-        self.spawns.set(self.spawns.get() - 1);
+        let task = self.with_spawned(Spawning::pop_or_steal)?;
         // SAFETY: only spawned jobs are pushed there, and the queue gives out each word once.
         Some(unsafe { job_of(task) })
     }
@@ -100,7 +134,7 @@ impl Own<'_, Home> {
     /// Takes the worker's own newest spawned job, if it lies above `mark`. Lowers the mark if jobs below it were taken
     /// back.
     pub(crate) fn pop_spawned_since(self, mark: &Cell<usize>) -> Option<Spawned> {
-        let spawns = self.spawns.get();
+        let spawns = self.spawns();
         mark.set(mark.get().min(spawns));
         if spawns > mark.get() { self.pop_spawned() } else { None }
     }
@@ -133,11 +167,6 @@ impl Own<'_, Home> {
         self.newest_height().max(early).floor(self.bottom(), size_of::<Slot>())
     }
 
-    #[cold]
-    fn raise_floor(self) {
-        self.stack_front().limits.raise_floor(self.floor());
-    }
-
     /// As [`Aside::take_early`](crate::aside::Aside); the fork's join is then cold.
     pub(crate) fn take_early(
         self,
@@ -146,7 +175,7 @@ impl Own<'_, Home> {
         recall: impl FnOnce(&mut dyn FnMut()) -> bool,
     ) -> Option<NonNull<Job>> {
         let job = self.aside().take_early(index, slot, recall)?;
-        self.raise_floor();
+        self.stack_front().limits.raise_floor(self.floor());
         Some(job)
     }
 
@@ -166,16 +195,33 @@ impl Own<'_, Home> {
     #[inline(always)]
     fn spawn(self, job: Spawned, height: Height) {
         let height = if self.common.wait.is_strict() { Height::GROUND } else { height };
-        let position = self.with_spawned(|spawned| spawned.next_position());
+        // Most jobs are spawned at the height of the one before, and are some of many.
+        if height > self.newest_height() || !self.with_spawned(|spawned| spawned.has_room()) || !self.is_unfenced() {
+            return self.spawn_rarely(job, height);
+        }
+        self.push_spawned(job, height);
+        if self.common.dormitory.sleepers().sleepers_after_unfenced() {
+            self.wake_for_spawned();
+        }
+    }
+
+    #[inline(never)]
+    fn spawn_rarely(self, job: Spawned, height: Height) {
+        let position = self.spawns();
         if self.with_marks(|marks| marks.note(height, position)) {
-            self.raise_floor();
+            self.stack_front().limits.raise_floor(self.floor());
         }
-        match self.with_spawned(|spawned| spawned.push(word_of(job, height))) {
-            Ok(()) => self.spawns.set(self.spawns.get() + 1),
-            Err(full) => self.inject_spawned(full.0),
-        }
+        self.push_spawned(job, height);
+        self.counts_spawned();
         if self.common.dormitory.sleepers().sleepers_after() {
             self.wake_for_spawned();
+        }
+    }
+
+    #[inline(always)]
+    fn push_spawned(self, job: Spawned, height: Height) {
+        if let Err(full) = self.with_spawned(|spawned| spawned.push(word_of(job, height))) {
+            self.inject_spawned(full.0);
         }
     }
 
@@ -201,7 +247,7 @@ impl Own<'_, Home> {
     pub(crate) fn pop_newer(self, below: Height) -> Option<Spawned> {
         let first = self.with_marks(|marks| marks.first_above(below))?;
         self.lower(below.above());
-        if self.with_spawned(|spawned| spawned.next_position()) > first { self.pop_spawned() } else { None }
+        if self.spawns() > first { self.pop_spawned() } else { None }
     }
 
     /// Lowers what the worker has spawned above this height to it: the forks above have ended, or soon will.

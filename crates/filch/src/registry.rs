@@ -28,28 +28,12 @@ use crate::spares::Spares;
 use crate::spawn::Spawned;
 #[cfg(feature = "timeline")]
 use crate::timeline::Recorders;
+use crate::turns::Lane;
 use crate::unwind::abort_on_panic;
 
 /// The two sides of a queue of spawned jobs.
 pub(crate) type Spawning = <ChaseLev as Queue<Native>>::Owner;
 type Spawner = <ChaseLev as Queue<Native>>::Thief;
-
-/// A lane of injected jobs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Lane {
-    Now,
-    /// For workers that have nothing else to do.
-    Whenever,
-}
-
-impl Lane {
-    pub(crate) fn other(self) -> Self {
-        match self {
-            Self::Now => Self::Whenever,
-            Self::Whenever => Self::Now,
-        }
-    }
-}
 
 /// No process.
 const ENDED: u32 = 0;

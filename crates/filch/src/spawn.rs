@@ -7,6 +7,7 @@ use std::ptr::NonNull;
 
 use filch_queue::Task;
 
+use crate::recycled::{allocate, free};
 use crate::unwind::abort_on_panic;
 
 type RunSpawned = unsafe fn(NonNull<Header>);
@@ -65,8 +66,10 @@ impl Spawned {
     /// # Safety
     /// The borrows of `work` outlive its run, and `work` does not unwind.
     pub(crate) unsafe fn new<F: FnOnce() + Send>(work: F) -> Self {
-        let boxed = Box::new(Boxed { header: Header { run: run::<F> }, work });
-        Self(NonNull::from(Box::leak(boxed)).cast())
+        let place = allocate();
+        // SAFETY: it is allocated for this.
+        unsafe { place.write(Boxed { header: Header { run: run::<F> }, work }) };
+        Self(place.cast())
     }
 
     /// Runs the job. Workers use [`Here::run`](crate::here::Here::run).
@@ -74,7 +77,7 @@ impl Spawned {
     /// # Safety
     /// Closure-style code on this thread has the exact head, as in a job.
     pub(crate) unsafe fn run(self) {
-        // SAFETY: `new` leaked the box that this consumes.
+        // SAFETY: `new` allocated the job that this consumes.
         unsafe { (self.0.as_ref().run)(self.0) }
     }
 
@@ -90,10 +93,10 @@ impl Spawned {
 }
 
 /// # Safety
-/// `header` is the head of a leaked `Boxed<F>`, which this consumes.
+/// `header` is the head of a `Boxed<F>` from [`allocate`], which this consumes.
 unsafe fn run<F: FnOnce()>(header: NonNull<Header>) {
-    // The box goes before the work runs: the next job may have its memory.
-    // SAFETY: by the caller's promise the box was leaked, and is consumed here.
-    let Boxed { work, .. } = *unsafe { Box::from_raw(header.cast::<Boxed<F>>().as_ptr()) };
+    // Its memory goes before the work runs: the next job may have it.
+    // SAFETY: by the caller's promise.
+    let Boxed { work, .. } = unsafe { free(header.cast::<Boxed<F>>()) };
     abort_on_panic("a job that nobody joins panicked", work);
 }

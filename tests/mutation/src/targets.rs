@@ -56,6 +56,7 @@ pub const TARGETS: &[Target] = &[
     ),
     protocol("crates/filch/src/protocol/seize.rs", &["seize"], &["protocols", "spreading"]),
     protocol("crates/filch/src/protocol/sleep/mod.rs", &["runtime", "beat"], &["protocols", "pools", "waiting"]),
+    protocol("crates/filch/src/protocol/sleep/sleepers.rs", &["runtime", "beat"], &["protocols", "pools", "waiting"]),
     protocol(
         "crates/filch/src/protocol/split.rs",
         &["runtime"],

@@ -198,7 +198,7 @@ impl<M: Checker> Owner<M> {
         let first = self.marks.borrow().first_above(below)?;
         self.lower(below.above());
         let mut jobs = self.jobs.borrow_mut();
-        let task = if jobs.next_position() > first { jobs.pop() } else { None };
+        let task = if jobs.next_position() > first { jobs.pop_or_steal() } else { None };
         task.map(|word| unpacked(word).0)
     }
 

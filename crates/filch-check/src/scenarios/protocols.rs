@@ -8,6 +8,7 @@ use filch_queue::lace::Moves;
 use super::cost::Cost::{self, Full, FullTso, Quick, QuickTso};
 use super::cost::{TOO_LARGE, scenario};
 use super::guest::Own;
+use super::runtime::Unfenced;
 use super::{guest, lineage, log, order, passing, rounds, runtime, seize, wool};
 use crate::Program;
 use crate::c11::Loom;
@@ -55,6 +56,11 @@ fn sleeping(
 /// `jobs` jobs posted to one worker.
 fn posted(jobs: usize) -> Scenario {
     sleeping("runtime", format!("{jobs} jobs posted to a sleeper"), QuickTso, move || runtime::posted::<Tso>(jobs))
+}
+
+/// A push without a fence to a queue that held `before` tasks.
+fn unfenced(name: &'static str, before: usize, known: Unfenced) -> Scenario {
+    sleeping("runtime", name, QuickTso, move || runtime::push_unfenced::<Tso>(before, known))
 }
 
 /// `guests` guests in the seat of a worker to which a job is posted.
@@ -229,8 +235,10 @@ fn runtime() -> Vec<Scenario> {
         protocol!("runtime", "a worker waits for two things", QuickTso, latch(2)),
         protocol!("runtime", "a thread waits for one thing", Quick, event(1)),
         protocol!("runtime", "a thread waits for two things", Quick, event(2)),
-        sleeping("runtime", "a push without a fence", QuickTso, || runtime::push_unfenced::<Tso>(0)),
-        sleeping("runtime", "a push without a fence, one taken", QuickTso, || runtime::push_unfenced::<Tso>(1)),
+        unfenced("a push without a fence", 0, Unfenced::Always),
+        unfenced("a push without a fence, one taken", 1, Unfenced::Always),
+        unfenced("a push without a fence after one with it", 0, Unfenced::Told { takes_back: false }),
+        unfenced("a push without a fence after one with it, and no more", 0, Unfenced::Told { takes_back: true }),
         search(1, false, QuickTso),
         search(2, false, QuickTso),
         search(2, true, QuickTso),

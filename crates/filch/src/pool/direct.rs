@@ -353,7 +353,7 @@ unsafe impl<D: Direct> Plumbing for D {
     }
 
     fn share_all(here: &Here<'_, Self>) {
-        if here.is_on_stack() && here.core().peers().len() > 1 {
+        if here.is_on_stack() && index_of(here) > 0 && here.core().peers().len() > 1 {
             Self::give(here, Share::All);
         }
     }

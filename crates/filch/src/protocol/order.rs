@@ -97,7 +97,11 @@ impl Height {
 /// assert_eq!(marks.newest(), Height::on_stack(1));
 /// ```
 #[derive(Debug, Default)]
-pub struct Marks(Vec<Mark>);
+pub struct Marks {
+    marks: Vec<Mark>,
+    /// The height of the last of them.
+    newest: Height,
+}
 
 #[derive(Clone, Copy, Debug)]
 struct Mark {
@@ -107,52 +111,48 @@ struct Mark {
 
 impl Marks {
     /// Returns the greatest height at which the owner has spawned a job that may not have been taken.
+    #[inline]
     pub fn newest(&self) -> Height {
-        self.0.last().map_or(Height::GROUND, |mark| mark.height)
+        self.newest
     }
 
     /// Notes that the job at `position` is spawned at `height`; returns whether it is the first so high. Then the owner
     /// [raises](super::limits::Limits::raise_floor) the floor.
-    #[inline]
     pub fn note(&mut self, height: Height, position: usize) -> bool {
-        let is_first = height > self.newest();
+        let is_first = height > self.newest;
         if is_first {
-            self.push(Mark { height, position });
+            self.marks.push(Mark { height, position });
+            self.newest = height;
         }
         is_first
     }
 
-    /// Out of line: most jobs are spawned at the height of the one before.
-    #[cold]
-    fn push(&mut self, mark: Mark) {
-        self.0.push(mark);
-    }
-
     /// Returns the position of the first job above the fork at the height `below`.
     pub fn first_above(&self, below: Height) -> Option<usize> {
-        let first = self.0.partition_point(|mark| mark.height <= below);
-        self.0.get(first).map(|mark| mark.position)
+        let first = self.marks.partition_point(|mark| mark.height <= below);
+        self.marks.get(first).map(|mark| mark.position)
     }
 
     /// Lowers the jobs above `height` to it: forks above have ended, or the owner is about to run these jobs there.
     /// Returns the position of the first of them, if there are any.
     #[inline]
     pub fn lower(&mut self, height: Height) -> Option<usize> {
-        if self.newest() > height { self.lower_newest(height) } else { None }
+        if self.newest > height { self.lower_newest(height) } else { None }
     }
 
     #[cold]
     fn lower_newest(&mut self, height: Height) -> Option<usize> {
         let position = self.first_above(height)?;
-        self.0.retain(|mark| mark.height <= height);
+        self.marks.retain(|mark| mark.height <= height);
+        self.newest = self.marks.last().map_or(Height::GROUND, |mark| mark.height);
         self.note(height, position);
         Some(position)
     }
 
     /// Returns the height of the job at `position`.
     pub fn height_at(&self, position: usize) -> Height {
-        let next = self.0.partition_point(|mark| mark.position <= position);
-        next.checked_sub(1).map_or(Height::GROUND, |mark| self.0[mark].height)
+        let next = self.marks.partition_point(|mark| mark.position <= position);
+        next.checked_sub(1).map_or(Height::GROUND, |mark| self.marks[mark].height)
     }
 }
 

@@ -19,10 +19,10 @@ use crate::pool::{Insisted, Pool};
 use crate::protocol::order::{Height, Victim, steal_oldest};
 use crate::protocol::state::{JobState, Status, Theft};
 use crate::protocol::waiting::{Sleeper, wake_next};
-use crate::registry::Lane;
 use crate::slot::Job;
 use crate::spawn::Spawned;
 use crate::timeline::Activity;
+use crate::turns::Lane;
 use crate::unwind::AbortOnUnwind;
 
 /// Something for this worker to run.
@@ -234,20 +234,35 @@ impl<'w, P: Pool> Spot<'w, P> {
     }
 
     /// Finds what an idle worker has been keeping waiting, if that has its turn, else a job of its own.
-    #[inline]
+    #[inline(always)]
     pub(super) fn find_near(&self) -> Option<Find> {
+        self.next_spawned().map(Find::Spawned).or_else(|| self.find_near_rarely())
+    }
+
+    #[inline(never)]
+    fn find_near_rarely(&self) -> Option<Find> {
         self.find_in_turn().or_else(|| self.find_own())
     }
 
     /// As [`Spot::find_near`], in the middle of a task: the worker also has forks. Its newest comes first, job or fork;
     /// but of its forks the oldest stands for the newest where the pool cannot [take](crate::pool::Plumbing::take_own)
     /// that.
-    #[inline]
     pub(super) fn find_within(&self) -> Option<Find> {
         let newer_fork = || if self.here.forks_are_newer() { self.find_own_fork() } else { None };
         let spawned = || self.home().pop_spawned().map(Find::Spawned);
         let mail = || self.home().next_mail().map(Find::Spawned);
         self.find_in_turn().or_else(newer_fork).or_else(spawned).or_else(|| self.find_own_fork()).or_else(mail)
+    }
+
+    /// What [`Spot::find_within`] finds, if that is a job of its own: mostly that is the next of many.
+    #[inline(always)]
+    pub(super) fn next_spawned_within(&self) -> Option<Spawned> {
+        if self.here.forks_are_newer() { None } else { self.next_spawned() }
+    }
+
+    #[inline(always)]
+    fn next_spawned(&self) -> Option<Spawned> {
+        if self.home().turns.is_next(|| self.has_own()) { None } else { self.home().pop_spawned() }
     }
 
     /// Takes one of the worker's own forks, to run it before its join.
@@ -282,6 +297,7 @@ impl<'w, P: Pool> Spot<'w, P> {
 
     fn find_far_by(&self, steal: impl Fn(&Self, usize, bool) -> Option<NonNull<Job>>) -> Option<Find> {
         let home = self.home();
+        home.looks_elsewhere();
         home.at_victims(|victim| self.find_at(victim, &steal))
             .or_else(|| home.common.next_injected(Lane::Now).map(Find::Spawned))
     }
@@ -304,17 +320,16 @@ impl<'w, P: Pool> Spot<'w, P> {
         }
     }
 
-    /// In its [turn](Home::next_turn), finds what this worker may have passed over each time: its mail, the lanes of
+    /// In its [turn](crate::turns::Turns::is_next), finds what this worker may have passed over each time: its mail, the lanes of
     /// injected jobs, and what other workers have. So nothing waits for ever, however many jobs there are.
-    #[inline]
-    pub(super) fn find_in_turn(&self) -> Option<Find> {
-        let lane = self.home().next_turn(|| self.has_own())?;
-        self.find_passed_over(lane)
+    fn find_in_turn(&self) -> Option<Find> {
+        if self.home().turns.is_next(|| self.has_own()) { self.find_passed_over() } else { None }
     }
 
     #[cold]
-    fn find_passed_over(&self, lane: Lane) -> Option<Find> {
+    fn find_passed_over(&self) -> Option<Find> {
         let home = self.home();
+        let lane = home.turns.begin();
         let job = home.next_mail().or_else(|| home.common.next_injected(lane));
         job.map(Find::Spawned).or_else(|| self.find_far())
     }

@@ -19,10 +19,10 @@ use crate::pool::Pool;
 use crate::protocol::order::Height;
 use crate::protocol::sleep::{ANY, ANY_MEANWHILE, Wanted};
 use crate::protocol::waiting::{self, Searcher, begin_asleep, leave, search, search_one, search_woken};
-use crate::registry::Lane;
 use crate::spares::Spares;
 use crate::spawn::Spawned;
 use crate::timeline::Activity;
+use crate::turns::Lane;
 use crate::unwind::AbortOnUnwind;
 
 /// How a worker's thread begins.
@@ -160,23 +160,34 @@ pub(crate) unsafe fn wait_until<P: Pool>(mut here: Here<'_, P>, latch: &Latch, o
 /// job, it has begun.
 #[inline(never)]
 fn next_meanwhile<'w, P: Pool>(here: Here<'w, P>, latch: &Latch, mark: &'w Cell<usize>) -> Option<(Task, usize)> {
-    let worker = Searching { spot: Spot::at(here), naps: Cell::new(0), mark: Some(mark) };
     if latch.is_over() {
         return None;
     }
+    let spot = Spot::at(here);
     // The next of many spawned jobs needs no search.
-    let near = if worker.spot.home().is_stack_low() { None } else { worker.spot.find_within() };
-    let find = near.or_else(|| search_one(&worker, ANY_MEANWHILE, &|| latch.is_over()))?;
-    worker.spot.core.home.has_found();
+    if !spot.home().is_stack_low()
+        && let Some(job) = spot.next_spawned_within()
+    {
+        begins_meanwhile(&spot, true);
+        return Some(Find::Spawned(job).pack());
+    }
+    let worker = Searching { spot, naps: Cell::new(0), mark: Some(mark) };
+    let find = search_one(&worker, ANY_MEANWHILE, &|| latch.is_over())?;
+    begins_meanwhile(&worker.spot, matches!(find, Find::Spawned(_)));
+    Some(find.pack())
+}
+
+#[inline(always)]
+fn begins_meanwhile<P: Pool>(spot: &Spot<'_, P>, is_spawned: bool) {
+    let home = &spot.core.home;
+    home.turns.has_found();
     // The find may run long, and the worker does not answer meanwhile.
-    worker.share();
-    if matches!(find, Find::Spawned(_)) {
-        // Here, since the caller has no place for the job meanwhile.
-        let home = &worker.spot.core.home;
+    spot.share();
+    if is_spawned {
+        // Here, since the caller of `next_meanwhile` has no place for the job meanwhile.
         home.begins_detour();
         home.turns(true, Activity::Job);
     }
-    Some(find.pack())
 }
 
 /// # Safety
@@ -232,6 +243,7 @@ pub(crate) unsafe fn visit<P: Pool>(here: Here<'_, P>, work: &mut dyn FnMut(Here
         spot.home().ends();
     });
     spot.home().falls_idle();
+    spot.home().looks_elsewhere();
     leave(&worker, &|| spot.home().common.is_closing());
     mem::forget(visiting);
 }
@@ -347,7 +359,7 @@ impl<'w, P: Pool> Searcher for Searching<'w, P> {
     /// For an idle worker: also runs what it leaves in the worker's queue.
     fn run(&self, mut find: Find) {
         loop {
-            self.spot.core.home.has_found();
+            self.spot.core.home.turns.has_found();
             self.spot.core.home.common.look();
             self.spot.home().lower(Height::GROUND);
             // SAFETY: an idle worker's stack is empty.

@@ -24,7 +24,7 @@ pub use counting::{all_home, termination, transfers};
 pub use forking::{Others, fork_join, wake_up};
 pub use latches::{event, latch};
 pub use posting::{posted, posted_to_a_joiner};
-pub use searching::{pieces, push_unfenced};
+pub use searching::{Unfenced, pieces, push_unfenced};
 pub use worker::{AS_PRINTED, COARSE, FICKLE, Policy, Waiting};
 
 type Threads = Vec<(String, Box<dyn FnOnce()>)>;

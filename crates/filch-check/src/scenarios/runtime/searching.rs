@@ -89,10 +89,23 @@ pub fn pieces<M: Checker>(workers: usize, gives_way: bool) -> Program {
     Program { threads, finally: Box::new(|| ()) }
 }
 
-/// An owner pushes a task without a fence to a queue that all others can steal from, and does nothing else, as in a
-/// long task. The queue holds `before` tasks at the start, and as many thieves take one task each, old or new. One more
-/// thief sleeps until there is a task for it; before it sleeps it executes a barrier on the owner's behalf.
-pub fn push_unfenced<M: Checker + Asymmetric>(before: usize) -> Program {
+/// How a worker that falls asleep knows that an owner pushes without a fence.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Unfenced {
+    /// All owners do.
+    Always,
+    /// The owner says so before its first push, which it fences; it pushes two tasks.
+    Told {
+        /// Whether the owner ends it after them.
+        takes_back: bool,
+    },
+}
+
+/// An owner pushes without a fence to a queue that all others can steal from, and does nothing else, as in a long task.
+/// The queue holds `before` tasks at the start, and as many thieves take one task each, old or new. One more thief
+/// sleeps until it has as many tasks as the owner pushes; before it sleeps it executes a barrier on the owner's behalf,
+/// if it knows that it must.
+pub fn push_unfenced<M: Checker + Asymmetric>(before: usize, unfenced: Unfenced) -> Program {
     struct Shared<M: Memory> {
         dormitory: Dormitory<M>,
         /// A queue: the number of tasks pushed, and the number taken.
@@ -114,7 +127,8 @@ pub fn push_unfenced<M: Checker + Asymmetric>(before: usize) -> Program {
     struct Worker<M: Memory> {
         shared: Arc<Shared<M>>,
         me: usize,
-        has: Plain<bool>,
+        unfenced: Unfenced,
+        has: Plain<usize>,
     }
     impl<M: Checker + Asymmetric> Sleeper for Worker<M> {
         type Memory = M;
@@ -125,6 +139,9 @@ pub fn push_unfenced<M: Checker + Asymmetric>(before: usize) -> Program {
             self.me
         }
         fn settles(&self) {
+            if self.unfenced != Unfenced::Always {
+                return self.dormitory().settle(self.me);
+            }
             // As on a system with barriers.
             self.dormitory().place(self.me).settled();
             M::heavy_barrier();
@@ -147,7 +164,7 @@ pub fn push_unfenced<M: Checker + Asymmetric>(before: usize) -> Program {
         }
         fn run(&self, (): ()) {
             M::note(|| "has a task".into());
-            self.has.set(true);
+            self.has.set(self.has.get() + 1);
         }
         fn share(&self) {}
         fn ask(&self) {}
@@ -157,15 +174,32 @@ pub fn push_unfenced<M: Checker + Asymmetric>(before: usize) -> Program {
     }
     let dormitory = Dormitory::<M>::new(2);
     let shared = Arc::new(Shared { dormitory, pushed: Atomic::new(before), taken: Atomic::new(0) });
-    let worker = |me| Worker { shared: Arc::clone(&shared), me, has: Plain::new(false) };
+    let worker = |me| Worker { shared: Arc::clone(&shared), me, unfenced, has: Plain::new(0) };
     let (owner, sleeper) = (worker(0), worker(1));
     let push = move || {
         M::note(|| "pushes a task".into());
-        let was_empty = owner.shared.taken.load(Ordering::Relaxed) == before;
-        owner.shared.pushed.store(before + 1, Ordering::Release);
-        has_pushed(&owner, was_empty);
+        let (shared, dormitory) = (&owner.shared, owner.dormitory());
+        let Unfenced::Told { takes_back } = unfenced else {
+            let was_empty = shared.taken.load(Ordering::Relaxed) == before;
+            shared.pushed.store(before + 1, Ordering::Release);
+            return has_pushed(&owner, was_empty);
+        };
+        dormitory.unfenced().begin();
+        shared.pushed.store(before + 1, Ordering::Release);
+        if dormitory.sleepers().sleepers_after() {
+            dormitory.wake_for_any(1);
+        }
+        M::note(|| "pushes a task without a fence".into());
+        shared.pushed.store(before + 2, Ordering::Release);
+        if dormitory.sleepers().sleepers_after_unfenced() {
+            dormitory.wake_for_any(1);
+        }
+        if takes_back {
+            dormitory.unfenced().end();
+        }
     };
-    let sleep = move || search(&sleeper, ANY, &|| sleeper.has.get());
+    let wanted = if unfenced == Unfenced::Always { 1 } else { 2 };
+    let sleep = move || search(&sleeper, ANY, &|| sleeper.has.get() == wanted);
     let mut threads: Threads = vec![("owner".to_owned(), Box::new(push)), ("sleeper".to_owned(), Box::new(sleep))];
     for thief in 1..=before {
         let shared = Arc::clone(&shared);

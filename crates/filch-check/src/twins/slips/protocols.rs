@@ -14,6 +14,7 @@ const LOG: &str = "filch/src/protocol/log.rs";
 const TERMINATION: &str = "filch/src/protocol/termination.rs";
 const LINEAGE: &str = "filch/src/protocol/lineage.rs";
 const SLEEP: &str = "filch/src/protocol/sleep/mod.rs";
+const SLEEPERS: &str = "filch/src/protocol/sleep/sleepers.rs";
 const SEIZE: &str = "filch/src/protocol/seize.rs";
 const LIMITS: &str = "filch/src/protocol/limits.rs";
 const STATE: &str = "filch/src/protocol/state.rs";
@@ -137,27 +138,42 @@ fn of_sleep() -> Vec<Mutant> {
     let searching = |name, slip, shows| {
         row("search", (name, slip), "two pieces, two workers", Harm::Hang, shows, || runtime::pieces::<Tso>(2, false))
     };
+    let told = |name, slip, shows| {
+        let spawns = || runtime::push_unfenced::<Tso>(0, runtime::Unfenced::Told { takes_back: false });
+        let mutant = row("sleep", (name, slip), "two jobs, one sleeper", Harm::Hang, shows, spawns);
+        Mutant { processor: buffer(2), ..mutant }
+    };
     let unfenced = row(
         "waiting",
         ("no-barrier-before-sleep", Slip::left_out((SEARCHING, "settles", "M::heavy_barrier"))),
         "a push, one thief, one sleeper",
         Harm::Hang,
         "who sleeps overlooks a task that its owner pushed without a fence, since that one had not seen that the queue was emptied",
-        || runtime::push_unfenced::<Tso>(1),
+        || runtime::push_unfenced::<Tso>(1, runtime::Unfenced::Always),
     );
     vec![
         searching(
             "wakes-nobody",
             // The worker that begins in the middle of a search.
-            Slip::altered((SLEEP, "any", "load"), |_| 0).by(2),
+            Slip::altered((SLEEPERS, "any", "load"), |_| 0).by(2),
             "a piece that was published while somebody searched stays where it is when that one finds another",
         ),
         searching(
             "ends-late",
-            Slip::swapped((SLEEP, "end_search", "fetch_sub"), (SEARCHING, "sees_any", "pieces.load")),
+            Slip::swapped((SLEEPERS, "end_search", "fetch_sub"), (SEARCHING, "sees_any", "pieces.load")),
             "a piece that comes between the last look and the end of the search wakes nobody",
         ),
         Mutant { processor: buffer(2), ..unfenced },
+        told(
+            "no-barrier-for-the-unfenced",
+            Slip::left_out((SLEEPERS, "settle", "M::heavy_barrier")),
+            "who sleeps overlooks the second of two jobs that were spawned, the first with a fence",
+        ),
+        told(
+            "unfenced-unannounced",
+            Slip::left_out((SLEEPERS, "begin", "fetch_add")),
+            "who sleeps does not know that jobs are spawned without a fence",
+        ),
     ]
 }
 

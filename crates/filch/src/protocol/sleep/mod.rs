@@ -2,10 +2,10 @@
 #![doc = include_str!("README.md")]
 //! # In the code
 //!
-//! **Fields.** Per pool: `sleepers`, the number of places marked asleep and of workers that search. Per worker a
-//! [`Place`]: `word`, which the worker sets to a kind of asleep and its waker sets to awake, and which says whether a
-//! guest has the seat; `wanted`, whose work can help the worker; `bell`, which a guest sleeps on, since the worker's
-//! own thread sleeps on `word`.
+//! **Fields.** Per pool: `sleepers`, the number of places marked asleep and of workers that search; `unfenced`, the
+//! number of owners that publish [without fences](Unfenced). Per worker a [`Place`]: `word`, which the worker sets to a
+//! kind of asleep and its waker sets to awake, and which says whether a guest has the seat; `wanted`, whose work can
+//! help the worker; `bell`, which a guest sleeps on, since the worker's own thread sleeps on `word`.
 //!
 //! **Invariants.**
 //! * I1: only the thread that changes a place from asleep to awake (the sleeper, a waker or a guest that takes the
@@ -30,10 +30,15 @@
 //! * E5: `rest`, `vacate` and `hand_over` (release) → `take` (acquire) and the own thread's load in `rest` (acquire):
 //!   what the previous holder of the seat did in it.
 
+mod sleepers;
+
 use std::sync::OnceLock;
 
 use filch_memory::{Atomic, AtomicInt, Memory, Ordering, Sleep};
 use filch_queue::Padded;
+
+use sleepers::SEARCHING;
+pub use sleepers::{Sleepers, Unfenced};
 
 const AWAKE: u32 = 0;
 /// Asleep, waiting for an event.
@@ -59,35 +64,12 @@ pub const PERHAPS: Wanted = u32::MAX - 1;
 /// Work of any kind, from any worker, until the awaited event.
 pub const ANY_MEANWHILE: Wanted = u32::MAX - 2;
 
-/// The number of workers of a pool that sleep, in the lower half, and that search, in the upper half. The upper half
-/// may be too small for a moment, since a woken worker may find something before it is counted.
-///
-/// ```
-/// use filch::inside::protocol::sleep::{ANY, Place, Sleepers};
-/// use filch_memory::Native;
-///
-/// let (sleepers, place) = (Sleepers::<Native>::default(), Place::<Native>::default());
-/// place.announce(&sleepers, ANY);
-/// place.settled();
-/// assert!(sleepers.sleepers_after() && !sleepers.is_searched());
-/// assert_eq!(sleepers.hungry(), 1);
-/// assert!(place.wake(&sleepers));
-/// place.sleep(); // returns, since it has been woken
-/// assert!(sleepers.is_searched(), "by the woken worker, until it has found something");
-/// sleepers.end_search();
-/// assert!(!sleepers.sleepers_after() && !sleepers.is_searched());
-/// ```
-#[derive(Debug)]
-pub struct Sleepers<M: Memory>(M::AtomicI64);
-
 /// Who has a seat.
 #[derive(Clone, Copy)]
 enum Holder {
     Own,
     Guest,
 }
-
-const SEARCHING: i64 = 1 << 32;
 
 /// The places where the workers of one pool sleep, and the choice of which worker to wake.
 ///
@@ -110,6 +92,7 @@ const SEARCHING: i64 = 1 << 32;
 pub struct Dormitory<M: Memory> {
     sleepers: Padded<Sleepers<M>>,
     places: Box<[Padded<Place<M>>]>,
+    unfenced: Unfenced<M>,
     has_roused: OnceLock<Roused>,
 }
 
@@ -123,64 +106,9 @@ pub struct Place<M: Memory> {
     bell: M::AtomicU32,
 }
 
-impl<M: Memory> Default for Sleepers<M> {
-    fn default() -> Self {
-        Self(Atomic::new(0))
-    }
-}
-
 impl<M: Memory> Default for Place<M> {
     fn default() -> Self {
         Self { word: Atomic::new(AWAKE), wanted: Atomic::new(ANY), bell: Atomic::new(0) }
-    }
-}
-
-impl<M: Memory> Sleepers<M> {
-    /// Fences, after work was published or a request overwritten, and returns whether anybody sleeps and may have to be
-    /// woken.
-    #[inline]
-    pub fn sleepers_after(&self) -> bool {
-        // E1, E2: pairs with the fences of `announce` and `settled`.
-        M::fence(Ordering::SeqCst);
-        self.any()
-    }
-
-    /// Whether anybody sleeps. A snapshot that orders nothing.
-    #[inline]
-    pub fn any(&self) -> bool {
-        // The lower half.
-        self.0.load(Ordering::Relaxed) as u32 != 0
-    }
-
-    /// The number of workers that sleep, or search for work of any kind. A snapshot that orders nothing.
-    #[inline]
-    pub fn hungry(&self) -> u32 {
-        let both = self.0.load(Ordering::Relaxed);
-        // The upper half may be too small for a moment.
-        (both as u32).saturating_add(u32::try_from(both >> 32).unwrap_or(0))
-    }
-
-    /// Whether a worker searches which, or whose next woken worker, will see what was published before the preceding
-    /// [`Sleepers::sleepers_after`].
-    #[inline]
-    pub fn is_searched(&self) -> bool {
-        // E4: the caller has fenced.
-        self.0.load(Ordering::Relaxed) >> 32 > 0
-    }
-
-    /// Starts a search for work of any kind, until the worker [ends](Sleepers::end_search) it.
-    #[inline]
-    pub fn start_search(&self) {
-        // Relaxed: a thread that sees it has fenced, and the search has not ended.
-        self.0.fetch_add(SEARCHING, Ordering::Relaxed);
-    }
-
-    /// Ends a search, which [`Sleepers::start_search`] or a wake-up began. The worker must then call
-    /// [`Sleepers::sleepers_after`], to wake another if there is work left, or [`Place::announce`].
-    #[inline]
-    pub fn end_search(&self) {
-        // E4: a fence follows.
-        self.0.fetch_sub(SEARCHING, Ordering::Relaxed);
     }
 }
 
@@ -194,7 +122,12 @@ impl<M: Memory> Dormitory<M> {
     /// A dormitory with a place for each worker, all awake.
     pub fn new(workers: usize) -> Self {
         let places = (0..workers).map(|_| Padded(Place::default())).collect();
-        Self { sleepers: Padded(Sleepers::default()), places, has_roused: OnceLock::new() }
+        Self {
+            sleepers: Padded(Sleepers::default()),
+            places,
+            unfenced: Unfenced::default(),
+            has_roused: OnceLock::new(),
+        }
     }
 
     /// Sets what starts a worker's own thread, if need be, once that has been given its seat. It gets the worker's
@@ -219,6 +152,12 @@ impl<M: Memory> Dormitory<M> {
     #[inline]
     pub fn sleepers(&self) -> &Sleepers<M> {
         &self.sleepers
+    }
+
+    /// Who publishes without fences.
+    #[inline]
+    pub fn unfenced(&self) -> &Unfenced<M> {
+        &self.unfenced
     }
 
     /// Returns a worker's place.

@@ -1,0 +1,192 @@
+//! Memory for spawned jobs. What a thread frees it keeps for the jobs that it makes next, if it is little.
+//!
+//! Invariant: a kept block is an allocation of its list's [layout](layout), and nobody uses it.
+
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::cell::Cell;
+use std::iter;
+use std::ptr::NonNull;
+
+/// The sizes of kept blocks are multiples of this, which is also their alignment.
+const UNIT: usize = 2 * size_of::<usize>();
+/// The largest kept block has this many units.
+const LISTS: usize = 8;
+/// A thread keeps this many blocks of each size. Under Miri it keeps none, so that Miri sees each use after an end.
+const MOST: usize = if cfg!(miri) { 0 } else { 32 };
+
+thread_local! {
+    static KEPT: Kept = const { Kept([const { List { first: Cell::new(None), len: Cell::new(0) } }; LISTS]) };
+}
+
+/// The blocks that a thread keeps, one list for each size.
+struct Kept([List; LISTS]);
+
+struct List {
+    first: Cell<Option<NonNull<Block>>>,
+    len: Cell<usize>,
+}
+
+/// What a kept block begins with.
+struct Block {
+    next: Option<NonNull<Block>>,
+}
+
+impl List {
+    #[inline]
+    fn pop(&self) -> Option<NonNull<Block>> {
+        let block = self.first.get()?;
+        // SAFETY: a kept block begins so.
+        self.first.set(unsafe { block.as_ref() }.next);
+        self.len.set(self.len.get() - 1);
+        Some(block)
+    }
+
+    /// Keeps a block, and returns whether it does.
+    ///
+    /// # Safety
+    /// It has this list's layout, and nobody uses it.
+    #[inline]
+    unsafe fn push(&self, block: NonNull<Block>) -> bool {
+        let keeps = self.len.get() < MOST;
+        if keeps {
+            // SAFETY: nobody uses it, and each size has room for a pointer.
+            unsafe { block.write(Block { next: self.first.get() }) };
+            self.first.set(Some(block));
+            self.len.set(self.len.get() + 1);
+        }
+        keeps
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        for (list, kept) in self.0.iter().enumerate() {
+            for block in iter::from_fn(|| kept.pop()) {
+                // SAFETY: by the file's invariant.
+                unsafe { free_block(block, list) };
+            }
+        }
+    }
+}
+
+/// The layout of a list's blocks.
+const fn layout(list: usize) -> Layout {
+    match Layout::from_size_align((list + 1) * UNIT, UNIT) {
+        Ok(layout) => layout,
+        Err(_) => unreachable!(),
+    }
+}
+
+/// The list whose blocks are for such values, if they are small.
+const fn list_for<T>() -> Option<usize> {
+    let units = size_of::<T>().div_ceil(UNIT);
+    if 0 < units && units <= LISTS && align_of::<T>() <= UNIT { Some(units - 1) } else { None }
+}
+
+/// Allocates a place for a value, which [`free`] takes back.
+#[inline]
+pub(crate) fn allocate<T>() -> NonNull<T> {
+    let Some(list) = list_for::<T>() else { return NonNull::from(Box::leak(Box::<T>::new_uninit())).cast() };
+    // While the thread ends, it may have dropped its lists.
+    let block = KEPT.try_with(|kept| kept.0[list].pop()).ok().flatten();
+    block.unwrap_or_else(|| new_block(list)).cast()
+}
+
+#[inline]
+fn new_block(list: usize) -> NonNull<Block> {
+    // SAFETY: no size is zero.
+    NonNull::new(unsafe { alloc(layout(list)) }.cast()).unwrap_or_else(|| handle_alloc_error(layout(list)))
+}
+
+/// Takes a value back.
+///
+/// # Safety
+/// It is in a place from [`allocate`], which is not used afterwards.
+#[inline]
+pub(crate) unsafe fn free<T>(place: NonNull<T>) -> T {
+    let Some(list) = list_for::<T>() else {
+        // SAFETY: `allocate` leaked this box.
+        return *unsafe { Box::from_raw(place.as_ptr()) };
+    };
+    // SAFETY: by the caller's promise.
+    let value = unsafe { place.read() };
+    // SAFETY: `allocate` took it from this list, or from the allocator with the list's layout.
+    unsafe {
+        if KEPT.try_with(|kept| kept.0[list].push(place.cast())) != Ok(true) {
+            free_block(place.cast(), list);
+        }
+    }
+    value
+}
+
+/// # Safety
+/// It is an allocation of this list's layout, which nobody uses.
+#[inline]
+unsafe fn free_block(block: NonNull<Block>, list: usize) {
+    // SAFETY: by the caller's promise.
+    unsafe { dealloc(block.as_ptr().cast(), layout(list)) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn make<T>(value: T) -> NonNull<T> {
+        let place = allocate();
+        // SAFETY: it is a new place for it.
+        unsafe { place.write(value) };
+        place
+    }
+
+    fn lengths() -> [usize; LISTS] {
+        KEPT.with(|kept| kept.0.each_ref().map(|list| list.len.get()))
+    }
+
+    #[test]
+    fn a_value_comes_back_and_its_memory_serves_the_next() {
+        fn there_and_back<T: PartialEq + std::fmt::Debug + Copy>(value: T) {
+            let place = make(value);
+            // SAFETY: it is not used afterwards.
+            assert_eq!(unsafe { free(place) }, value);
+        }
+        there_and_back(1_u8);
+        there_and_back([7_u64; 40]);
+        there_and_back(());
+        let mut expected = [0; LISTS];
+        if MOST > 0 {
+            expected[0] = 1;
+        }
+        assert_eq!(lengths(), expected, "only what is small is kept");
+        there_and_back(2_u8);
+        assert_eq!(lengths(), expected, "the next takes it");
+    }
+
+    #[test]
+    fn a_thread_keeps_little() {
+        let many = [(); 2 * MOST + 1].map(|()| make([1_usize; 3]));
+        // SAFETY: none is used afterwards.
+        let sum: usize = many.into_iter().map(|place| unsafe { free(place) }[0]).sum();
+        assert_eq!(sum, 2 * MOST + 1);
+        assert_eq!(lengths().iter().sum::<usize>(), MOST);
+    }
+
+    #[test]
+    fn an_ending_thread_may_allocate_after_its_lists_are_gone() {
+        struct Late;
+        impl Drop for Late {
+            fn drop(&mut self) {
+                let place = make(3);
+                // SAFETY: it is not used afterwards.
+                assert_eq!(unsafe { free(place) }, 3);
+            }
+        }
+        thread_local!(static LATE: Late = const { Late });
+        let thread = std::thread::spawn(|| {
+            // Registered first, so it goes last.
+            LATE.with(|_| ());
+            // SAFETY: it is not used afterwards.
+            unsafe { free(make(4)) }
+        });
+        assert_eq!(thread.join().unwrap(), 4);
+    }
+}
