@@ -192,123 +192,65 @@ compile_error!(
     "filch packs indices into 64-bit words next to pointers of the same size; it supports 64-bit targets only"
 );
 
-mod aside;
-mod blocking;
-mod broadcast;
-mod build_error;
-mod build_policies;
-mod build_workers;
-mod builder;
-mod calls;
-mod context;
-mod core;
-mod current;
-mod deal;
-#[cfg(all(test, target_os = "linux", not(miri)))]
-mod described;
-mod detached;
-mod divisible;
-mod ending;
-mod enter;
-mod environment;
+mod divide;
 mod fork;
-mod fork_all;
-mod front;
-mod global;
-mod guest;
-mod here;
-mod home;
 pub mod inside;
 mod interrupts;
 pub mod iter;
-mod job;
-pub mod jobs;
-mod join;
-mod kept;
-mod lanes;
-mod latch;
-mod late;
-pub mod levels;
-mod limits;
 mod loops;
-mod monitor;
-mod near;
-mod order;
-mod own;
-mod pace;
-mod patience;
-mod per_worker;
-mod policy;
+mod machine;
 pub mod pool;
-mod process;
-mod processors;
-mod quota;
-mod recycled;
-mod registry;
-mod saving;
-mod scope;
-mod single;
-mod slot;
-mod spares;
+mod shared;
 mod spawn;
-mod stack;
-mod start;
-mod stats;
-mod stop;
-mod submit;
-mod table;
-mod team;
-mod thread;
-mod thread_pool;
-mod thread_stack;
-mod ticker;
+mod tasks;
+mod teams;
+mod threads;
 #[cfg(feature = "timeline")]
 pub mod timeline;
 #[cfg(not(feature = "timeline"))]
 #[path = "timeline/off.rs"]
 mod timeline;
-mod topology;
-mod trails;
-mod turns;
 mod unwind;
 mod wait;
 mod worker;
-mod worker_queue;
-pub mod worklist;
 
 use inside::protocol;
 
-pub use blocking::blocking;
-pub use broadcast::broadcast;
-pub use builder::{BuildError, Builder};
-pub use context::join_context;
-pub use current::{current_index, yield_now};
-pub use divisible::Divisible;
+pub use divide::divisible::Divisible;
 /// With the feature `macros`.
 #[cfg(feature = "macros")]
 pub use filch_macros::inline_recursion;
-pub use fork_all::fork_all;
 pub use interrupts::{Interrupts, poll};
 pub use iter::par;
-pub use join::join;
-pub use lanes::{spawn_whenever, submit_whenever};
-pub use limits::{DEFAULT_STACK_SIZE, DEFAULT_TASK_CAPACITY, MAX_TASK_CAPACITY, MAX_WORKERS, MIN_STACK_SIZE};
+pub use loops::stop::{Stop, Stopped};
 pub use loops::{
     fold_blocks, fold_blocks_from, for_each, for_each_init, map_reduce, map_reduce_fixed, map_reduce_from,
     map_reduce_init, try_for_each, try_map_reduce,
 };
-pub use per_worker::{PerWorker, PerWorkerGuard};
-pub use policy::{Idle, Leaps, OnLoss, UnknownWait, Victims, Wait};
-pub use scope::{Scope, in_place_scope, scope, spawn};
-pub use stats::{Stats, WorkerStats};
-pub use stop::{Stop, Stopped};
-pub use submit::{Submitted, block_on, submit};
-pub use thread_pool::ThreadPool;
+pub use machine::topology::CoreKind;
+pub use shared::policy::{Idle, Leaps, OnLoss, UnknownWait, Victims, Wait};
+pub use spawn::broadcast::broadcast;
+pub use spawn::low_priority::{spawn_whenever, submit_whenever};
+pub use spawn::scope::{Scope, in_place_scope, scope, spawn};
+pub use spawn::submit::{Submitted, block_on, submit};
+pub use tasks::blocking::blocking;
+pub use tasks::current::{current_index, yield_now};
+pub use tasks::fork_all::fork_all;
+pub use tasks::handle::Worker;
+pub use tasks::join::join;
+pub use tasks::join_context::join_context;
+pub use tasks::levels;
+pub use teams::{jobs, worklist};
+pub use threads::builder::Builder;
+pub use threads::defaults::{
+    DEFAULT_STACK_SIZE, DEFAULT_TASK_CAPACITY, MAX_TASK_CAPACITY, MAX_WORKERS, MIN_STACK_SIZE,
+};
+pub use threads::error::BuildError;
+pub use threads::thread_pool::ThreadPool;
 #[cfg(feature = "timeline")]
 pub use timeline::Timeline;
-pub use topology::CoreKind;
-
-pub use worker::Worker;
+pub use worker::per_worker::{PerWorker, PerWorkerGuard};
+pub use worker::stats::{Stats, WorkerStats};
 
 /// The examples of the README compile and run as doc tests.
 #[cfg(doctest)]

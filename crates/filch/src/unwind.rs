@@ -11,7 +11,7 @@ use std::ptr::null_mut;
 
 use filch_memory::{Atomic, Memory, Native, Ordering};
 
-use crate::kept::keep;
+use crate::machine::leaked::keep;
 
 /// The payload of a panic.
 pub(crate) type Payload = Box<dyn Any + Send>;

@@ -1,4 +1,4 @@
-//! Jobs, their parents, and their places: [`Lineage`] and [`Returned`] as filch's `jobs/worker.rs` uses them.
+//! Jobs, their parents, and their places: [`Lineage`] and [`Returned`] as filch's `teams/jobs/worker.rs` uses them.
 //!
 //! Checks: everything done in a job and below it happens before what follows its end, both for the worker that ends it
 //! and for a waiter. A place is reused only after its last user is done with it. A thread that asks

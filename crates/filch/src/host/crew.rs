@@ -9,24 +9,18 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use crossbeam_queue::SegQueue;
 use filch_memory::{Atomic, Memory, Native, Ordering};
 
-use super::seat::Seat;
-use crate::builder::{BuildError, Builder};
-use crate::core::Core;
-use crate::ending::Mortal;
-use crate::enter::IsSend;
-use crate::here::Here;
-use crate::kept::keep;
-use crate::late::{self, Late};
-use crate::pool::Pool;
-use crate::processors::Deal;
-use crate::registry::Common;
+use super::seat::{Seat, Workers};
+use crate::fork::here::Here;
 #[cfg(doc)]
-use crate::spawn::MayDangle;
-use crate::spawn::Spawned;
-use crate::start::{Running, lets_lie, wait_until};
-use crate::stats::Stats;
-use crate::thread::Thread;
-use crate::wait::{self, Begins};
+use crate::fork::spawned::MayDangle;
+use crate::fork::spawned::Spawned;
+use crate::machine::{leaked::keep, processors::Deal, thread::Thread};
+use crate::shared::common::Common;
+use crate::shared::late::{self, Begins, Late};
+use crate::threads::running::{Running, wait_until};
+use crate::threads::{builder::Builder, enter::IsSend, error::BuildError, restart::Mortal, start::lets_lie};
+use crate::wait;
+use crate::worker::{core::Core, plumbing::Pool, stats::Stats};
 
 impl<P: Pool> Builder<P> {
     /// Makes the pool without starting threads: the host gives each worker a thread. See [`host`](crate::inside::host).
@@ -62,26 +56,6 @@ impl<P: Pool> Builder<P> {
 pub struct Crew {
     common: Arc<Common>,
     workers: Arc<dyn Workers>,
-}
-
-/// The operations that depend on the kind of pool.
-pub(super) trait Workers: Send + Sync {
-    fn stats(&self) -> Stats;
-
-    fn common(&self) -> &Common;
-
-    /// Lets all workers, none of which has a thread, begin asleep if they can.
-    ///
-    /// # Safety
-    /// The caller has all their seats.
-    unsafe fn lie_down(&self) -> Vec<Begins>;
-
-    fn run(&self, index: usize, stack_size: usize, begins: Begins, start: &mut dyn FnMut(), exit: &mut dyn FnMut());
-
-    fn occupy(self: Arc<Self>, index: usize, stack_size: usize);
-
-    /// Whether there is a seat for this worker.
-    fn is_taken(&self, index: usize) -> &<Native as Memory>::AtomicBool;
 }
 
 /// Keeps the workers of its pool while it exists.
@@ -437,5 +411,13 @@ impl<P: Pool> Workers for Cores<P> {
 
     fn is_taken(&self, index: usize) -> &<Native as Memory>::AtomicBool {
         &self.taken[index]
+    }
+}
+
+#[cfg(feature = "timeline")]
+impl crate::threads::timeline_file::TimelineFile {
+    /// Has a pool recorded, which has just been made and has no work.
+    pub fn belongs_to(self, crew: &Crew) {
+        self.records(crew.common());
     }
 }

@@ -57,26 +57,23 @@ mod seat;
 use std::marker::PhantomData;
 use std::path::Path;
 
-use crate::builder::Builder;
-use crate::fork;
-use crate::front::Reach;
-use crate::here::{Any, Here};
-use crate::home::current_home;
-use crate::job::Body;
-use crate::latch::{self, Latch, Waiter};
-use crate::pool::Pool;
-use crate::processors::{self, Allowed, Deal, ROOT};
+use crate::fork::here::{Any, Here};
+use crate::fork::{fast_path, front::Reach, job::Body};
+use crate::machine::processors::{self, Allowed, Deal, ROOT};
+use crate::threads::builder::Builder;
+use crate::worker::latch::{self, Latch, Waiter};
+use crate::worker::{home::current_home, plumbing::Pool};
 
 pub use self::crew::{Crew, Fifo, Lease, Threads, WeakLease};
 pub use self::seat::Seat;
-pub use crate::environment::variable;
-pub use crate::kept::keep;
-pub use crate::process::{PerProcess, at_exit};
-pub use crate::single::Single;
-pub use crate::spawn::MayDangle;
-pub use crate::thread::Thread;
+pub use crate::fork::spawned::MayDangle;
+pub use crate::machine::leaked::keep;
+pub use crate::machine::made_once::Single;
+pub use crate::machine::process::{PerProcess, at_exit};
+pub use crate::machine::thread::Thread;
+pub use crate::threads::environment::variable;
 #[cfg(feature = "timeline")]
-pub use crate::timeline::exit::TimelineFile;
+pub use crate::threads::timeline_file::TimelineFile;
 pub use crate::unwind::{AbortOnUnwind, FirstPanic};
 
 /// Returns the numbers of the processors that the current thread may use, in the order in which
@@ -149,7 +146,7 @@ impl Countdown {
 /// assert!(filch::inside::host::stack_size(4) <= filch::DEFAULT_STACK_SIZE);
 /// ```
 pub fn stack_size(workers: usize) -> usize {
-    crate::limits::default_stack_size(workers)
+    crate::threads::defaults::default_stack_size(workers)
 }
 
 /// What the process may use, as the system said when it was asked.
@@ -253,7 +250,7 @@ where
 {
     // SAFETY: it is used at once; from outside, `Hosted` moves to a worker first, for which its parts are `Send`, as
     // they are here.
-    fork::join(unsafe { Here::current() }, Hosted::<H, A>::new(a), Hosted::<H, B>::new(b))
+    fast_path::join(unsafe { Here::current() }, Hosted::<H, A>::new(a), Hosted::<H, B>::new(b))
 }
 
 /// A branch of [`join`]; its parts are `Send`.

@@ -5,15 +5,34 @@
 use std::fmt;
 use std::sync::Arc;
 
-use filch_memory::Ordering;
+use filch_memory::{Memory, Native, Ordering};
 
-use super::crew::Workers;
 #[cfg(doc)]
 use super::{Countdown, Crew, run_one};
-use crate::home::current_home;
-use crate::late::Inherited;
+use crate::shared::common::Common;
+use crate::shared::late::{Begins, Inherited};
 use crate::unwind::abort_on_panic;
-use crate::wait::Begins;
+use crate::worker::{home::current_home, stats::Stats};
+
+/// The operations that depend on the kind of pool.
+pub(super) trait Workers: Send + Sync {
+    fn stats(&self) -> Stats;
+
+    fn common(&self) -> &Common;
+
+    /// Lets all workers, none of which has a thread, begin asleep if they can.
+    ///
+    /// # Safety
+    /// The caller has all their seats.
+    unsafe fn lie_down(&self) -> Vec<Begins>;
+
+    fn run(&self, index: usize, stack_size: usize, begins: Begins, start: &mut dyn FnMut(), exit: &mut dyn FnMut());
+
+    fn occupy(self: Arc<Self>, index: usize, stack_size: usize);
+
+    /// Whether there is a seat for this worker.
+    fn is_taken(&self, index: usize) -> &<Native as Memory>::AtomicBool;
+}
 
 /// The place of one worker, for one thread to take.
 #[must_use = "without threads in its seats, a pool runs nothing"]

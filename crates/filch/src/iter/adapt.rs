@@ -5,8 +5,8 @@
 use std::iter;
 
 use super::lend::{Indexed, Lend, Reversible};
-use crate::divisible::Divisible;
-use crate::per_worker::{PerWorker, PerWorkerGuard};
+use crate::divide::divisible::Divisible;
+use crate::worker::per_worker::{PerWorker, PerWorkerGuard};
 
 /// What an adaptor does with items of type `T`.
 pub trait Adaptor<T>: Sync {

@@ -10,7 +10,7 @@ use filch_queue::clock;
 use super::drain::{Drain, Items};
 use super::lend::Lend;
 use super::source::IntoPar;
-use crate::divisible::Divisible;
+use crate::divide::divisible::Divisible;
 use crate::protocol::grain::Time;
 
 /// Makes a source of any iterator: loops draw its items in sequence, and run them in parallel. Its adaptors and

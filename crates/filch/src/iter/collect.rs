@@ -9,8 +9,7 @@ use std::{ptr, slice};
 
 use super::lend::Lend;
 use super::par::Par;
-use crate::divisible::Divisible;
-use crate::loops::{Forker, run};
+use crate::divide::{divisible::Divisible, forker::Forker, run::run};
 
 /// What a parallel iterator over `T` can be [collected](Par::collect) into: collections of the standard library, and
 /// `Option` and `Result` of them. A loop over `Err` or `None` ends at the first one in time.

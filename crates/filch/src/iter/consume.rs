@@ -9,7 +9,8 @@ use super::collect::{FromPar, gather};
 use super::early::find_first;
 use super::lend::{Indexed, Lend};
 use super::par::Par;
-use crate::loops::{Forker, run, run_on};
+use crate::divide::forker::Forker;
+use crate::divide::run::{run, run_on};
 
 impl<S: Lend, K: Forker> Par<S, K> {
     /// Calls `f` on each item.

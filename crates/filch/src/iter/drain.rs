@@ -8,7 +8,7 @@ use std::mem::{self, ManuallyDrop};
 use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
-use crate::divisible::Divisible;
+use crate::divide::divisible::Divisible;
 
 /// The items of a vector, by value: what `filch::par(v)` loops over. The parts share the vector's memory, which is
 /// freed after the last of them.

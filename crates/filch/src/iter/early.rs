@@ -7,8 +7,8 @@ use filch_memory::{Atomic, Memory, Native, Ordering};
 use super::adapt::{Adapted, Adaptor};
 use super::lend::Lend;
 use super::par::Par;
-use crate::divisible::Divisible;
-use crate::loops::{Failure, Forker, run};
+use crate::divide::run::{Failure, run};
+use crate::divide::{divisible::Divisible, forker::Forker};
 
 /// The adaptor of results, until an error.
 #[derive(Debug)]

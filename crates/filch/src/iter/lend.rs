@@ -2,7 +2,7 @@
 //!
 //! Invariant: the lent source has the parts' items, in order.
 
-use crate::divisible::Divisible;
+use crate::divide::divisible::Divisible;
 
 /// The parts of a parallel iterator. They own their closures, and lend a source that refers to these.
 ///

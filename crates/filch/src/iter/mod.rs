@@ -52,5 +52,5 @@ pub use self::lend::{Indexed, Lend, Reversible, Whole};
 pub use self::par::{Par, par};
 pub use self::shape::{Chain, Chunks, Rev, Skip, StepBy, Take, Zip, Zipped};
 pub use self::source::IntoPar;
-pub use crate::divisible::ChunksMut;
-pub use crate::loops::{Closures, Forker};
+pub use crate::divide::divisible::ChunksMut;
+pub use crate::divide::forker::{Closures, Forker};

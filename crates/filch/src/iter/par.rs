@@ -9,7 +9,16 @@ use super::adapt::{Adapted, FilterMap, FlatMap, Map, MapInit};
 use super::lend::{Indexed, Lend, Reversible, Whole};
 use super::shape::{Chain, Chunks, Rev, Skip, StepBy, Take, Zip};
 use super::source::IntoPar;
-use crate::loops::{Closures, Forker};
+use crate::divide::forker::{Closures, Forker};
+
+impl<S: Lend, K: Forker> IntoPar for Par<S, K> {
+    type Item = S::Item;
+    type Parts = S;
+
+    fn into_parts(self) -> S {
+        self.parts
+    }
+}
 
 /// Makes a parallel iterator of what [can be looped over](IntoPar). It runs on the current worker's pool, or on the
 /// [global one](crate::ThreadPool::global).

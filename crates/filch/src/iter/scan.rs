@@ -8,8 +8,8 @@ use std::mem;
 use super::lend::Whole;
 use super::par::Par;
 use super::source::IntoPar;
-use crate::divisible::ChunksMut;
-use crate::loops::{Forker, Job};
+use crate::divide::divisible::ChunksMut;
+use crate::divide::forker::{Forker, Job};
 
 impl<T: Clone + Send, K: Forker> Par<Whole<&mut [T]>, K> {
     /// Replaces each item by the sum of all up to it, with `add` for the sum, which should be associative.

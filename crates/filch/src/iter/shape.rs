@@ -5,7 +5,7 @@
 use std::iter;
 
 use super::lend::{Indexed, Lend, Reversible};
-use crate::divisible::Divisible;
+use crate::divide::divisible::Divisible;
 
 /// The parts of [`Par::zip`](super::Par::zip) and [`Par::enumerate`](super::Par::enumerate).
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use std::ptr;
 
 use super::lend::Whole;
 use super::par::Par;
-use crate::loops::{Forker, Job};
+use crate::divide::forker::{Forker, Job};
 use crate::unwind::abort_on_panic;
 
 impl<T: Send, K: Forker> Par<Whole<&mut [T]>, K> {

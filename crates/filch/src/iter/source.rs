@@ -6,9 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, LinkedL
 
 use super::drain::Drain;
 use super::lend::{Lend, Whole};
-use super::par::Par;
-use crate::divisible::Divisible;
-use crate::loops::Forker;
+use crate::divide::divisible::Divisible;
 
 /// What can be looped over in parallel: [`Divisible`] sources such as ranges and slices, arrays and the collections of
 /// the standard library, by value and by reference, and parallel iterators. For any other iterator there is
@@ -50,15 +48,6 @@ impl<D: Divisible> IntoPar for D {
     #[inline]
     fn into_parts(self) -> Whole<D> {
         Whole::new(self)
-    }
-}
-
-impl<S: Lend, K: Forker> IntoPar for Par<S, K> {
-    type Item = S::Item;
-    type Parts = S;
-
-    fn into_parts(self) -> S {
-        self.parts
     }
 }
 

@@ -1,47 +1,10 @@
 //! Loops that end at the first error.
-//!
-//! Invariant: after an error no block maps another item, so that a loop ends about as soon as the items that run.
 
 #![expect(clippy::redundant_closure, reason = "as in `iter`: a closure that is called by reference may stay a call")]
 
-use std::sync::{Mutex, PoisonError};
-
-use filch_memory::{Atomic, Memory, Native, Ordering};
-
-use super::{IntoPar, Level, Pool, Worker, par};
-
-/// The first error of a loop.
-#[derive(Debug)]
-pub(crate) struct Failure<E> {
-    has_happened: <Native as Memory>::AtomicBool,
-    error: Mutex<Option<E>>,
-}
-
-impl<E> Failure<E> {
-    pub(crate) fn new() -> Self {
-        Self { has_happened: Atomic::new(false), error: Mutex::new(None) }
-    }
-
-    pub(crate) fn has_happened(&self) -> bool {
-        // Relaxed: it only tells blocks to end; the join of the loop orders the error.
-        self.has_happened.load(Ordering::Relaxed)
-    }
-
-    /// Keeps the error, if it is the first.
-    pub(crate) fn keep(&self, error: E) {
-        let mut kept = self.error.lock().unwrap_or_else(PoisonError::into_inner);
-        // A later error is dropped after the lock, since a destructor may do anything.
-        let later = if kept.is_none() { kept.replace(error) } else { Some(error) };
-        drop(kept);
-        // Relaxed: as above.
-        self.has_happened.store(true, Ordering::Relaxed);
-        drop(later);
-    }
-
-    pub(crate) fn end<T>(self, result: T) -> Result<T, E> {
-        self.error.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(result), Err)
-    }
-}
+use crate::iter::{IntoPar, par};
+use crate::tasks::{handle::Worker, levels::Level};
+use crate::worker::plumbing::Pool;
 
 impl<P: Pool, L: Level> Worker<'_, P, L> {
     /// As [`Worker::for_each`], but `f` may fail, and the loop ends at the first error: items not begun are left out.
@@ -62,7 +25,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
     ///
     /// # Panics
     /// As [`Worker::for_each`].
-    #[doc = include_str!("../hazard.md")]
+    #[doc = include_str!("../tasks/hazard.md")]
     pub fn try_for_each<S, E, F>(&mut self, source: S, f: F) -> Result<(), E>
     where
         S: IntoPar,
@@ -92,7 +55,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
     ///
     /// # Panics
     /// As [`Worker::for_each`].
-    #[doc = include_str!("../hazard.md")]
+    #[doc = include_str!("../tasks/hazard.md")]
     pub fn try_map_reduce<S, T, E, M, R>(&mut self, source: S, zero: T, map: M, reduce: R) -> Result<T, E>
     where
         S: IntoPar,
@@ -119,7 +82,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
 ///
 /// # Panics
 /// As [`Worker::for_each`].
-#[doc = include_str!("../hazard.md")]
+#[doc = include_str!("../tasks/hazard.md")]
 pub fn try_for_each<S, E, F>(source: S, f: F) -> Result<(), E>
 where
     S: IntoPar,
@@ -143,7 +106,7 @@ where
 ///
 /// # Panics
 /// As [`Worker::for_each`].
-#[doc = include_str!("../hazard.md")]
+#[doc = include_str!("../tasks/hazard.md")]
 pub fn try_map_reduce<S, T, E, M, R>(source: S, zero: T, map: M, reduce: R) -> Result<T, E>
 where
     S: IntoPar,

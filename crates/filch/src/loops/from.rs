@@ -1,6 +1,9 @@
 //! Loops whose neutral sum a function makes, for sums that cannot or should not be cloned.
 
-use super::{Closures, Divisible, IntoPar, Level, Pool, Worker, par, run};
+use crate::divide::{divisible::Divisible, forker::Closures, run::run};
+use crate::iter::{IntoPar, par};
+use crate::tasks::{handle::Worker, levels::Level};
+use crate::worker::plumbing::Pool;
 
 impl<P: Pool, L: Level> Worker<'_, P, L> {
     /// As [`Worker::map_reduce`], but a function makes the neutral element, which so need be neither `Clone` nor
@@ -25,7 +28,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
     ///
     /// # Panics
     /// As [`Worker::for_each`].
-    #[doc = include_str!("../hazard.md")]
+    #[doc = include_str!("../tasks/hazard.md")]
     pub fn map_reduce_from<S, T, Z, M, R>(&mut self, source: S, zero: Z, map: M, reduce: R) -> T
     where
         S: IntoPar,
@@ -58,7 +61,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
     ///
     /// # Panics
     /// As [`Worker::for_each`].
-    #[doc = include_str!("../hazard.md")]
+    #[doc = include_str!("../tasks/hazard.md")]
     pub fn fold_blocks_from<D, T, Z, F, R>(&mut self, source: D, zero: Z, fold: F, reduce: R) -> T
     where
         D: Divisible,
@@ -82,7 +85,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
 ///
 /// # Panics
 /// As [`Worker::for_each`].
-#[doc = include_str!("../hazard.md")]
+#[doc = include_str!("../tasks/hazard.md")]
 pub fn map_reduce_from<S, T, Z, M, R>(source: S, zero: Z, map: M, reduce: R) -> T
 where
     S: IntoPar,
@@ -112,7 +115,7 @@ where
 ///
 /// # Panics
 /// As [`Worker::for_each`].
-#[doc = include_str!("../hazard.md")]
+#[doc = include_str!("../tasks/hazard.md")]
 pub fn fold_blocks_from<D, T, Z, F, R>(source: D, zero: Z, fold: F, reduce: R) -> T
 where
     D: Divisible,

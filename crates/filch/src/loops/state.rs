@@ -4,7 +4,9 @@
 
 #![expect(clippy::redundant_closure, reason = "as in `iter`: a closure that is called by reference may stay a call")]
 
-use super::{IntoPar, Level, Pool, Worker, par};
+use crate::iter::{IntoPar, par};
+use crate::tasks::{handle::Worker, levels::Level};
+use crate::worker::plumbing::Pool;
 
 impl<P: Pool, L: Level> Worker<'_, P, L> {
     /// As [`Worker::for_each`], with a state that `init` makes once for each worker that takes part: a scratch buffer,
@@ -32,7 +34,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
     ///
     /// # Panics
     /// As [`Worker::for_each`]; also if `init` panics.
-    #[doc = include_str!("../hazard.md")]
+    #[doc = include_str!("../tasks/hazard.md")]
     pub fn for_each_init<S, T, I, F>(&mut self, source: S, init: I, f: F)
     where
         S: IntoPar,
@@ -62,7 +64,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
     ///
     /// # Panics
     /// As [`Worker::for_each_init`].
-    #[doc = include_str!("../hazard.md")]
+    #[doc = include_str!("../tasks/hazard.md")]
     pub fn map_reduce_init<S, U, T, I, M, R>(&mut self, source: S, init: I, zero: T, map: M, reduce: R) -> T
     where
         S: IntoPar,
@@ -90,7 +92,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
 ///
 /// # Panics
 /// As [`Worker::for_each_init`].
-#[doc = include_str!("../hazard.md")]
+#[doc = include_str!("../tasks/hazard.md")]
 pub fn for_each_init<S, T, I, F>(source: S, init: I, f: F)
 where
     S: IntoPar,
@@ -116,7 +118,7 @@ where
 ///
 /// # Panics
 /// As [`Worker::for_each_init`].
-#[doc = include_str!("../hazard.md")]
+#[doc = include_str!("../tasks/hazard.md")]
 pub fn map_reduce_init<S, U, T, I, M, R>(source: S, init: I, zero: T, map: M, reduce: R) -> T
 where
     S: IntoPar,

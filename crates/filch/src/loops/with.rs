@@ -2,8 +2,11 @@
 //!
 //! Invariant: a body's handle has the exact head, so thieves see what the body forks like any other fork.
 
-use super::{Divisible, Failure, IntoPar, Level, Pool, Worker, divide_fixed, run_with};
-use crate::iter::{Indexed, Lend};
+use crate::divide::divisible::Divisible;
+use crate::divide::run::{Failure, divide_fixed, run_with};
+use crate::iter::{Indexed, IntoPar, Lend};
+use crate::tasks::{handle::Worker, levels::Level};
+use crate::worker::plumbing::Pool;
 
 /// What a loop over `S` is cut into.
 type BlockOf<'a, S> = <<S as IntoPar>::Parts as Lend>::Source<'a>;
@@ -30,7 +33,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
     ///
     /// # Panics
     /// As [`Worker::for_each`].
-    #[doc = include_str!("../hazard.md")]
+    #[doc = include_str!("../tasks/hazard.md")]
     pub fn for_each_with<S, F>(&mut self, source: S, f: F)
     where
         S: IntoPar,
@@ -55,7 +58,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
     ///
     /// # Panics
     /// As [`Worker::for_each`].
-    #[doc = include_str!("../hazard.md")]
+    #[doc = include_str!("../tasks/hazard.md")]
     pub fn map_reduce_with<S, T, M, R>(&mut self, source: S, zero: T, map: M, reduce: R) -> T
     where
         S: IntoPar,
@@ -85,7 +88,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
     ///
     /// # Panics
     /// As [`Worker::for_each`].
-    #[doc = include_str!("../hazard.md")]
+    #[doc = include_str!("../tasks/hazard.md")]
     pub fn map_reduce_fixed_with<S, T, M, R>(&mut self, source: S, zero: T, map: M, reduce: R) -> T
     where
         S: IntoPar<Parts: Indexed>,
@@ -123,7 +126,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
     ///
     /// # Panics
     /// As [`Worker::for_each`].
-    #[doc = include_str!("../hazard.md")]
+    #[doc = include_str!("../tasks/hazard.md")]
     pub fn fold_blocks_with<D, T, Z, F, R>(&mut self, source: D, zero: Z, fold: F, reduce: R) -> T
     where
         D: Divisible,
@@ -153,7 +156,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
     ///
     /// # Panics
     /// As [`Worker::for_each`].
-    #[doc = include_str!("../hazard.md")]
+    #[doc = include_str!("../tasks/hazard.md")]
     pub fn try_for_each_with<S, E, F>(&mut self, source: S, f: F) -> Result<(), E>
     where
         S: IntoPar,
@@ -186,7 +189,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
     ///
     /// # Panics
     /// As [`Worker::for_each`].
-    #[doc = include_str!("../hazard.md")]
+    #[doc = include_str!("../tasks/hazard.md")]
     pub fn try_map_reduce_with<S, T, E, M, R>(&mut self, source: S, zero: T, map: M, reduce: R) -> Result<T, E>
     where
         S: IntoPar,

@@ -1,8 +1,8 @@
 //! The direct task stack: a pool whose tasks lie in slots, generic over the index protocol that says which of them
 //! thieves may take.
 //!
-//! Forks and joins that the [limits](crate::protocol::limits) admit are in [`fork`](crate::fork). The cold paths are
-//! the pool's own: [`Split`](super::Split) and [`Wool`](super::Wool) are such pools.
+//! Forks and joins that the [limits](crate::protocol::limits) admit are in [`fast_path`](crate::fork::fast_path). The
+//! cold paths are the pool's own: [`Split`](super::Split) and [`Wool`](super::Wool) are such pools.
 //!
 //! Invariant: the limits admit a push only where the slot is the owner's and no thief need know of the task, and a pop
 //! only of a task that no thief can have.
@@ -14,21 +14,19 @@ use filch_memory::Native;
 use filch_queue::lace::index::StealIndex;
 use filch_queue::{ChaseLev, Steal, clock};
 
-use super::{Insisted, Plumbing, Pool, QueueSettings, Queued, Room, Tuned};
-use crate::core::Core;
-use crate::fork;
-use crate::front::{Front, Meanwhile, Popped};
-use crate::here::{Here, IdleHere, Known};
-use crate::home::Home;
-use crate::job::Body;
-use crate::own::Own;
-use crate::processors::Deal;
-use crate::protocol::order::Height;
+use super::loot::QueueSettings;
+use super::queued::Queued;
+use super::stack::Stack;
+use crate::fork::front::{Front, Meanwhile, Popped};
+use crate::fork::here::{Here, IdleHere, Known};
+use crate::fork::slot::{Job, Slot};
+use crate::fork::{fast_path, job::Body, own::Own};
+use crate::machine::processors::Deal;
 use crate::protocol::state::{JobState, MAX_DEPTH, Settled, Status};
-use crate::protocol::waiting::wake_next;
-use crate::slot::{Job, Slot};
-use crate::stack::Stack;
+use crate::protocol::{order::Height, waiting::wake_next};
 use crate::wait;
+use crate::worker::plumbing::{Insisted, Plumbing, Pool, Room, Tuned};
+use crate::worker::{core::Core, home::Home};
 
 /// How many of its private tasks an owner shares.
 #[derive(Clone, Copy, Debug)]
@@ -170,12 +168,12 @@ unsafe impl<D: Direct> Plumbing for D {
 
     #[inline(always)]
     fn join<A: Body<In = Self>, B: Body<In = Self>>(here: Here<'_, Self>, a: A, b: B) -> (A::Out, B::Out) {
-        fork::join(here, a, b)
+        fast_path::join(here, a, b)
     }
 
     #[inline]
     fn wants_work(here: &Here<'_, Self>) -> bool {
-        fork::wants_work(here)
+        fast_path::wants_work(here)
     }
 
     unsafe fn push_on_stack(here: &Here<'_, Self>) {

@@ -10,15 +10,13 @@ use std::mem::ManuallyDrop;
 use std::panic::resume_unwind;
 use std::ptr::{NonNull, null_mut};
 
-use super::Pool;
-use crate::front::{Front, Meanwhile, Popped};
-use crate::here::Here;
-use crate::job::{Body, Contents, Record};
-use crate::protocol::order::Height;
-use crate::protocol::state::Settled;
-use crate::slot::Job;
+use crate::fork::front::{Front, Meanwhile, Popped};
+use crate::fork::job::{Body, Contents, Record};
+use crate::fork::{here::Here, slot::Job};
+use crate::protocol::{order::Height, state::Settled};
 use crate::unwind::discard;
 use crate::wait;
+use crate::worker::plumbing::Pool;
 
 /// A pool whose tasks lie on the frames of their forks: all forks go through its word queue.
 pub(super) trait OnFrames: Pool<Cursor = ()> {}

@@ -41,18 +41,17 @@ use filch_memory::Native;
 use filch_queue::{Queue, Steal};
 
 use super::frames::{self, OnFrames};
-use super::{Plumbing, Pool, QueueSettings, Queued, Room};
-use crate::core::Core;
-use crate::front::Front;
-use crate::here::{Here, Known};
-use crate::job::Body;
-use crate::own::Own;
-use crate::policy::Wait;
-use crate::processors::Deal;
-use crate::protocol::beat;
-use crate::protocol::waiting::wake_next;
-use crate::slot::{Job, Slot};
-use crate::ticker::Ticker;
+use super::loot::QueueSettings;
+use super::queued::Queued;
+use crate::fork::here::{Here, Known};
+use crate::fork::slot::{Job, Slot};
+use crate::fork::{front::Front, job::Body, own::Own};
+use crate::interrupts::ticker::Ticker;
+use crate::machine::processors::Deal;
+use crate::protocol::{beat, waiting::wake_next};
+use crate::shared::policy::Wait;
+use crate::worker::core::Core;
+use crate::worker::plumbing::{Plumbing, Pool, Room};
 
 /// A task pool whose owner promotes one task, the oldest, to the queue `Q` on each beat; thieves see only promoted
 /// tasks; from *Heartbeat Scheduling* (Acar, Charguéraud, Guatto, Rainey and Sieczkowski, 2018).

@@ -29,13 +29,11 @@ use std::ptr::NonNull;
 use filch_memory::Native;
 use filch_queue::{Queue, Steal, StealMany, Stealable, Task, Thief};
 
-use super::queued::{Thieves, job_to_task, keep, task_to_job};
-use super::{Plumbing, Queued};
-use crate::deal::steal_by;
-use crate::here::IdleHere;
-use crate::policy::{Haul, Wait};
-use crate::slot::Job;
-use crate::worker_queue::Loot;
+use super::queued::{Queued, Thieves, job_to_task, keep, task_to_job};
+use crate::fork::{here::IdleHere, slot::Job};
+use crate::shared::handles::{Loot, steal_by};
+use crate::shared::policy::{Haul, Wait};
+use crate::worker::plumbing::Plumbing;
 
 /// The settings of a pool on the queue `Q`: the queue's own parameters, and how many tasks a thief takes at once.
 ///

@@ -39,9 +39,9 @@ mod direct;
 mod frames;
 mod heartbeat;
 mod loot;
-mod plumbing;
 mod queued;
 mod split;
+mod stack;
 mod wool;
 
 pub use heartbeat::{Beat, Clock, Heartbeat, HeartbeatSettings, Period, Request};
@@ -50,23 +50,5 @@ pub use queued::Queued;
 pub use split::{Sharing, Split, SplitSettings};
 pub use wool::{Wool, WoolSettings};
 
-pub(crate) use plumbing::{Insisted, Plumbing, Room, Tuned};
-
-pub use crate::policy::{First, Haul};
-
-/// A kind of task pool: a type parameter of [`ThreadPool`](crate::ThreadPool) and [`Worker`](crate::Worker).
-///
-/// The trait is sealed; [`Split`], [`Wool`], [`Queued`] and [`Heartbeat`] implement it. Its `Settings` are for
-/// [`Builder::settings`](crate::Builder::settings): [`SplitSettings`], [`WoolSettings`], [`QueueSettings`] or
-/// [`HeartbeatSettings`].
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is no kind of task pool",
-    label = "neither `Split`, `Wool`, `Queued<…>` nor `Heartbeat<…>`",
-    note = "a queue makes a pool when wrapped, as in `filch::pool::Queued<filch_queue::ChaseLev>`",
-    note = "a function for every kind has a type parameter: `fn f<P: filch::pool::Pool>(w: Worker<'_, P>)`"
-)]
-pub trait Pool: Plumbing {
-    /// Whether thieves can follow stolen tasks through the pool, as [transitive leapfrogging](crate::Wait::Transitive)
-    /// requires.
-    const TRANSITIVE: bool;
-}
+pub use crate::shared::policy::{First, Haul};
+pub use crate::worker::plumbing::Pool;

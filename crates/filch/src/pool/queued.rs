@@ -27,20 +27,15 @@ use filch_queue::{
 
 use super::frames::{self, OnFrames};
 use super::loot::{self, QueueSettings};
-use super::{Plumbing, Pool, Room};
-use crate::core::Core;
-use crate::deal::{count_in, deal_alike, deal_any, steal_by};
-use crate::front::Front;
-use crate::here::{Here, IdleHere, Known};
-use crate::job::Body;
-use crate::own::Own;
-use crate::patience::nap;
-use crate::policy::Wait;
-use crate::processors::Deal;
-use crate::protocol::state::MAX_WORKERS;
-use crate::protocol::waiting::has_pushed;
-use crate::slot::{Job, Slot};
-use crate::worker_queue::Loot;
+use crate::fork::here::{Here, IdleHere, Known};
+use crate::fork::slot::{Job, Slot};
+use crate::fork::{front::Front, job::Body, own::Own};
+use crate::machine::{processors::Deal, thread::nap};
+use crate::protocol::{state::MAX_WORKERS, waiting::has_pushed};
+use crate::shared::handles::{Loot, count_in, deal_alike, deal_any, steal_by};
+use crate::shared::policy::Wait;
+use crate::worker::core::Core;
+use crate::worker::plumbing::{Plumbing, Pool, Room};
 
 /// A task pool on the word queue `Q`: for every algorithm of [`filch_queue`] whose owner's end is last in, first out,
 /// and that returns each task once. The compiler refuses others:

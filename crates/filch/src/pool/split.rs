@@ -27,17 +27,14 @@ use filch_queue::lace::index::{Moves, SharedIndex, StealIndex};
 use filch_queue::{Amount, ChaseLev, Padded, clock};
 
 use super::direct::{Direct, Share, index_of};
-use super::{Insisted, Queued, Tuned};
-use crate::front::Front;
-use crate::here::{Here, IdleHere};
-use crate::home::Home;
-use crate::own::Own;
-use crate::protocol::order::Height;
-use crate::protocol::seize::Turn;
-use crate::protocol::split;
+use super::queued::Queued;
+use super::stack::Stack;
+use crate::fork::here::{Here, IdleHere};
+use crate::fork::{front::Front, own::Own, slot::Slot};
 pub use crate::protocol::split::Sharing;
-use crate::slot::Slot;
-use crate::stack::Stack;
+use crate::protocol::{order::Height, seize::Turn, split};
+use crate::worker::home::Home;
+use crate::worker::plumbing::{Insisted, Tuned};
 
 /// The split deque with its direct task stack, from *Lace* (van Dijk and van de Pol, 2014). The default.
 ///

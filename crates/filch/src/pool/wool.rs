@@ -24,17 +24,13 @@ use filch_queue::lace::index::StealIndex;
 use filch_queue::{ChaseLev, Padded};
 
 use super::direct::{Direct, Share, index_of};
-use super::{Queued, Tuned};
-use crate::front::Front;
-use crate::here::{Here, IdleHere};
-use crate::home::Home;
-use crate::own::Own;
-use crate::protocol::order::Height;
-use crate::protocol::public;
-use crate::protocol::state::JobState;
+use super::queued::Queued;
+use super::stack::Stack;
+use crate::fork::here::{Here, IdleHere};
+use crate::fork::{front::Front, own::Own, slot::Slot};
 use crate::protocol::wool::{Params, Shared};
-use crate::slot::Slot;
-use crate::stack::Stack;
+use crate::protocol::{order::Height, public, state::JobState};
+use crate::worker::{home::Home, plumbing::Tuned};
 
 /// The direct task stack of *Wool* (Karl-Filip Faxén, 2010).
 ///

@@ -1,7 +1,7 @@
 //! Waiting for several things to end, on a worker or any other thread.
 //!
 //! **Fields.** [`Latch`]: `pending`, the number of things that have not ended; `waiter`, how to wake the waiting
-//! thread. [`Event`]: the word that a thread other than a worker sleeps on.
+//! thread. [`Pending`]: the former. [`Event`]: the word that a thread other than a worker sleeps on.
 //!
 //! **Invariants.**
 //! * I1: the subtraction is the last access to the latch by the thread that ends the last thing, because the waiter may
@@ -10,8 +10,10 @@
 //!
 //! **Edges.**
 //! * E1: the subtractions (release; each, as a read–modify–write, continues the release sequences of earlier ones) →
-//!   [`Latch::is_over`] (acquire): the things that ended.
+//!   [`Pending::is_over`] (acquire): the things that ended.
 //! * E2: [`Event::notify`] (release) → [`Event::wait`] (acquire): the subtraction before it.
+
+use std::fmt;
 
 use filch_memory::{Atomic, AtomicInt, Memory, Ordering, Sleep};
 
@@ -42,32 +44,55 @@ pub trait Waiter: Clone {
 /// ```
 #[derive(Debug)]
 pub struct Latch<M: Memory, W> {
-    pending: M::AtomicUsize,
+    pending: Pending<M>,
     waiter: W,
+}
+
+/// The number of things that have not ended.
+pub struct Pending<M: Memory>(M::AtomicUsize);
+
+impl<M: Memory> fmt::Debug for Pending<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Relaxed: a statistic.
+        self.0.load(Ordering::Relaxed).fmt(f)
+    }
+}
+
+impl<M: Memory> Pending<M> {
+    /// Whether all things have ended.
+    #[inline]
+    pub fn is_over(&self) -> bool {
+        // E1.
+        self.0.load(Ordering::Acquire) == 0
+    }
 }
 
 impl<M: Memory, W: Waiter> Latch<M, W> {
     /// Creates a latch that is over when `pending` things have ended.
     pub fn new(pending: usize, waiter: W) -> Self {
-        Self { pending: Atomic::new(pending), waiter }
+        Self { pending: Pending(Atomic::new(pending)), waiter }
     }
 
     /// Adds things to wait for. Precondition: the latch is not over; the caller knows of a thing that has not ended.
     pub fn add(&self, things: usize) {
         // Relaxed: the caller knows of a thing that keeps the latch from being over.
-        self.pending.fetch_add(things, Ordering::Relaxed);
+        self.pending.0.fetch_add(things, Ordering::Relaxed);
     }
 
     /// Whether all things have ended.
     pub fn is_over(&self) -> bool {
-        // E1.
-        self.pending.load(Ordering::Acquire) == 0
+        self.pending.is_over()
     }
 
     /// The number of things that have not ended. A snapshot.
     pub fn pending(&self) -> usize {
         // Relaxed: a statistic.
-        self.pending.load(Ordering::Relaxed)
+        self.pending.0.load(Ordering::Relaxed)
+    }
+
+    /// What a wait looks at.
+    pub fn count(&self) -> &Pending<M> {
+        &self.pending
     }
 
     /// The handle to wake the waiting thread.
@@ -81,7 +106,7 @@ impl<M: Memory, W: Waiter> Latch<M, W> {
     /// The latch is alive, and this thing is counted and has not ended yet. The latch may be gone after the call.
     pub unsafe fn end(this: *const Self) {
         // SAFETY: the latch is alive, since this thing has not ended.
-        let pending = unsafe { &(*this).pending };
+        let pending = unsafe { &(*this).pending.0 };
         // Relaxed: the compare-and-swap decides.
         let mut count = pending.load(Ordering::Relaxed);
         while count > 1 {

@@ -54,7 +54,7 @@ impl Activity {
         matches!(self, Self::Call | Self::Task { .. } | Self::Job)
     }
 
-    /// Returns the name that [`Timeline::write_perfetto`](super::Timeline::write_perfetto) gives it.
+    /// Returns the name that [`Timeline::write_perfetto`](super::tracks::Timeline::write_perfetto) gives it.
     ///
     /// ```
     /// assert_eq!(filch::timeline::Activity::Waiting.name(), "waiting");
@@ -72,7 +72,7 @@ impl Activity {
 }
 
 impl Act {
-    /// Returns the name that [`Timeline::write_perfetto`](super::Timeline::write_perfetto) gives it.
+    /// Returns the name that [`Timeline::write_perfetto`](super::tracks::Timeline::write_perfetto) gives it.
     ///
     /// ```
     /// assert_eq!(filch::timeline::Act::TakesBack.name(), "takes back");

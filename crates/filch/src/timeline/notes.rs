@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::{Act, Activity, Mark, Note, Span, Track};
+use super::activity::{Act, Activity, Note};
+use super::tracks::{Mark, Span, Track};
 use crate::protocol::log::{Entry, Noted};
 
 impl Note {

@@ -3,7 +3,8 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
-use super::{Activity, Timeline};
+use super::activity::Activity;
+use super::tracks::Timeline;
 
 /// A time as the format wants it, in microseconds.
 fn micros(time: Duration) -> String {

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use filch_memory::Native;
 use filch_queue::Padded;
 
+use super::activity::Note;
 use super::notes::draw;
-use super::{Activity, Note, Timeline, Track};
-use crate::home::Home;
+use super::tracks::{Timeline, Track};
 use crate::protocol::log::{Log, Recorder, Recording};
 
 /// The recordings of a pool.
@@ -29,7 +29,7 @@ struct GoingOn {
 }
 
 /// Where a recording begins.
-pub(super) struct Beginning {
+pub(crate) struct Beginning {
     recording: Recording,
     at: Duration,
     /// Per worker, the number of entries before, and whether it is idle.
@@ -67,7 +67,7 @@ impl Recorders {
     }
 
     /// Begins a recording, which stays while nobody ends it; `is_idle` says which worker is.
-    pub(super) fn begin(&self, is_idle: impl Fn(usize) -> bool) -> Beginning {
+    pub(crate) fn begin(&self, is_idle: impl Fn(usize) -> bool) -> Beginning {
         let mut going_on = self.going_on();
         let recording = *going_on.recording.get_or_insert_with(|| self.recorder.begin());
         going_on.count += 1;
@@ -79,39 +79,12 @@ impl Recorders {
     }
 
     /// Returns what has been noted since.
-    pub(super) fn read(&self, beginning: &Beginning) -> Timeline {
+    pub(crate) fn read(&self, beginning: &Beginning) -> Timeline {
         let length = self.born.elapsed() - beginning.at;
         let read = |(log, &(before, is_idle)): (&Padded<Log<Native>>, &(usize, bool))| -> Track {
             draw(log.read(beginning.recording, before), beginning.at, length, is_idle)
         };
         Timeline { length, workers: self.logs.iter().zip(&beginning.before).map(read).collect() }
-    }
-}
-
-impl Home {
-    /// Notes something about the worker, which the current thread is, if anybody records that.
-    #[inline]
-    pub(crate) fn notes(&self, note: Note) {
-        // The handler of a signal may have come in the middle of a note.
-        if let Some(recorders) = self.common.recorders.get()
-            && !self.is_interrupted.get()
-        {
-            recorders.note(self.index, note);
-        }
-    }
-
-    /// Notes that an activity begins or ends.
-    #[inline(always)]
-    pub(crate) fn turns(&self, begins: bool, activity: Activity) {
-        /// Out of line, since a note is in memory: it is not part of frames on which jobs run.
-        #[cold]
-        #[inline(never)]
-        fn notes(home: &Home, begins: bool, activity: Activity) {
-            home.notes(if begins { Note::Begins(activity) } else { Note::Ends(activity) });
-        }
-        if self.common.recorders.get().is_some() {
-            notes(self, begins, activity);
-        }
     }
 }
 

@@ -3,7 +3,8 @@
 use std::fmt::{self, Display, Formatter};
 use std::time::Duration;
 
-use super::{Activity, Timeline, Track};
+use super::activity::Activity;
+use super::tracks::{Timeline, Track};
 
 /// The number of columns that the time has.
 const COLUMNS: usize = 60;
@@ -83,7 +84,7 @@ impl Display for Timeline {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Span;
+    use super::super::tracks::Span;
     use super::*;
 
     #[test]

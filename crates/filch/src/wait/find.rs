@@ -8,22 +8,18 @@ use filch_memory::{Memory, Native, Ordering, count};
 use filch_queue::{Steal, Task};
 
 use super::spot::Spot;
-use crate::core::Core;
-use crate::front::Meanwhile;
-use crate::here::{Here, IdleHere};
-#[cfg(doc)]
-use crate::home::Home;
-use crate::job;
-use crate::policy::OnLoss;
-use crate::pool::{Insisted, Pool};
+use crate::fork::here::{Here, IdleHere};
+use crate::fork::{front::Meanwhile, job, slot::Job, spawned::Spawned};
 use crate::protocol::order::{Height, Victim, steal_oldest};
 use crate::protocol::state::{JobState, Status, Theft};
 use crate::protocol::waiting::{Sleeper, wake_next};
-use crate::slot::Job;
-use crate::spawn::Spawned;
+use crate::shared::{common::Lane, policy::OnLoss};
 use crate::timeline::Activity;
-use crate::turns::Lane;
 use crate::unwind::AbortOnUnwind;
+use crate::worker::core::Core;
+#[cfg(doc)]
+use crate::worker::home::Home;
+use crate::worker::plumbing::{Insisted, Pool};
 
 /// Something for this worker to run.
 pub(super) enum Find {
@@ -245,8 +241,8 @@ impl<'w, P: Pool> Spot<'w, P> {
     }
 
     /// As [`Spot::find_near`], in the middle of a task: the worker also has forks. Its newest comes first, job or fork;
-    /// but of its forks the oldest stands for the newest where the pool cannot [take](crate::pool::Plumbing::take_own)
-    /// that.
+    /// but of its forks the oldest stands for the newest where the pool cannot
+    /// [take](crate::worker::plumbing::Plumbing::take_own) that.
     pub(super) fn find_within(&self) -> Option<Find> {
         let newer_fork = || if self.here.forks_are_newer() { self.find_own_fork() } else { None };
         let spawned = || self.home().pop_spawned().map(Find::Spawned);
@@ -320,8 +316,9 @@ impl<'w, P: Pool> Spot<'w, P> {
         }
     }
 
-    /// In its [turn](crate::turns::Turns::is_next), finds what this worker may have passed over each time: its mail, the lanes of
-    /// injected jobs, and what other workers have. So nothing waits for ever, however many jobs there are.
+    /// In its [turn](crate::worker::turns::Turns::is_next), finds what this worker may have passed over each time: its
+    /// mail, the lanes of injected jobs, and what other workers have. So nothing waits for ever, however many jobs there
+    /// are.
     fn find_in_turn(&self) -> Option<Find> {
         if self.home().turns.is_next(|| self.has_own()) { self.find_passed_over() } else { None }
     }

@@ -4,35 +4,22 @@ use std::cell::Cell;
 use std::mem;
 
 use crossbeam_queue::SegQueue;
+use filch_memory::Native;
 use filch_queue::Task;
 
 use super::find::Find;
 use super::spot::{Spot, Standing};
-use crate::core::Core;
-use crate::front::{Only, Reach};
-use crate::guest::{Guests, Outlook};
-use crate::here::{Here, IdleHere};
-use crate::home::Home;
-use crate::latch::Latch;
-use crate::patience::Timed;
-use crate::pool::Pool;
-use crate::protocol::order::Height;
+use crate::fork::front::{Only, Reach};
+use crate::fork::here::{Here, IdleHere};
+use crate::fork::spawned::Spawned;
 use crate::protocol::sleep::{ANY, ANY_MEANWHILE, Wanted};
 use crate::protocol::waiting::{self, Searcher, begin_asleep, leave, search, search_one, search_woken};
-use crate::spares::Spares;
-use crate::spawn::Spawned;
+use crate::protocol::{latch::Pending, order::Height};
+use crate::shared::guest::{Guests, Outlook};
+use crate::shared::{common::Lane, late::Begins, stand_ins::Spares};
 use crate::timeline::Activity;
-use crate::turns::Lane;
 use crate::unwind::AbortOnUnwind;
-
-/// How a worker's thread begins.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Begins {
-    /// It looks for work.
-    Awake,
-    /// It sleeps, since somebody has [lain down](lie_down) for it.
-    Asleep,
-}
+use crate::worker::{core::Core, home::Home, latch::spawns_before, patience::Timed, plumbing::Pool};
 
 /// Lets a worker whose thread has not been started yet sleep. So a new pool's threads have nothing to do until there is
 /// work, and the thread that made the pool can take a seat at once.
@@ -132,13 +119,13 @@ fn live<P: Pool>(here: Here<'_, P>, begins: Begins) {
 ///
 /// # Safety
 /// Closure-style code is at `here`.
-pub(crate) unsafe fn wait_until<P: Pool>(mut here: Here<'_, P>, latch: &Latch, only: Only<'_>) {
+pub(crate) unsafe fn wait_until<P: Pool>(mut here: Here<'_, P>, latch: &Pending<Native>, before: u32, only: Only<'_>) {
     let waiting = AbortOnUnwind("a worker panicked while it waited");
     here.core().home.turns(true, Activity::Waiting);
     if let Some(tasks) = only {
         wait_confined(here.again(), latch, tasks);
     } else {
-        let mark = Cell::new(latch.waiter().spawns(here.home().spawns()));
+        let mark = Cell::new(spawns_before(before, here.home().spawns()));
         while let Some((task, how)) = next_meanwhile(here.again(), latch, &mark) {
             if how == Find::IS_SPAWNED {
                 // SAFETY: `pack` made the word of a job; closure style has this head, by the caller's promise, and
@@ -159,7 +146,11 @@ pub(crate) unsafe fn wait_until<P: Pool>(mut here: Here<'_, P>, latch: &Latch, o
 /// Returns what a waiting worker runs next, [packed](Find::pack), or `None` if the latch is over. If it is a spawned
 /// job, it has begun.
 #[inline(never)]
-fn next_meanwhile<'w, P: Pool>(here: Here<'w, P>, latch: &Latch, mark: &'w Cell<usize>) -> Option<(Task, usize)> {
+fn next_meanwhile<'w, P: Pool>(
+    here: Here<'w, P>,
+    latch: &Pending<Native>,
+    mark: &'w Cell<usize>,
+) -> Option<(Task, usize)> {
     if latch.is_over() {
         return None;
     }
@@ -206,7 +197,7 @@ pub(super) fn run_other<P: Pool>(here: Here<'_, P>, find: Find) {
 
 /// Runs only `tasks`, and mail.
 #[inline(never)]
-fn wait_confined<P: Pool>(here: Here<'_, P>, latch: &Latch, tasks: &SegQueue<Spawned>) {
+fn wait_confined<P: Pool>(here: Here<'_, P>, latch: &Pending<Native>, tasks: &SegQueue<Spawned>) {
     let spot = Spot::at(here);
     // It wants only its own work, so that it is woken for none.
     let own = spot.home().index as Wanted;
@@ -302,7 +293,7 @@ impl waiting::Patience for Watchful<'_> {
             return true;
         }
         let steals = self.home.counters.steals.get();
-        self.guests.is_some_and(|guests| guests.watch(&mut self.outlook, steals, &mut self.patience))
+        self.guests.is_some_and(|guests| guests.watch(&mut self.outlook, steals, || self.patience.give_way()))
     }
 
     fn may_be_long(&self) -> bool {

@@ -9,20 +9,16 @@ use filch_memory::Native;
 use super::find::{Find, Won, run_newer};
 use super::idle::run_other;
 use super::spot::{Spot, Standing};
-use crate::core::Core;
-use crate::front::Meanwhile;
-use crate::here::Here;
-use crate::patience::Timed;
-use crate::policy::{Leaps, Wait};
-use crate::pool::Pool;
+use crate::fork::{front::Meanwhile, here::Here, slot::Job};
 use crate::protocol::order::Height;
 use crate::protocol::sleep::{ANY_MEANWHILE, PERHAPS, Wanted};
 use crate::protocol::state::{JobState, Settled, Status, Theft};
 use crate::protocol::waiting::{Joiner, Sleeper, await_job};
-use crate::slot::Job;
+use crate::shared::policy::{Leaps, Wait};
 use crate::timeline::Activity;
-use crate::trails::{Trail, Trails};
 use crate::unwind::AbortOnUnwind;
+use crate::worker::trails::{Trail, Trails};
+use crate::worker::{core::Core, patience::Timed, plumbing::Pool};
 
 /// Waits until `job`, stolen from this worker, which forked it at this height, is settled; `meanwhile` says whether it
 /// may help others. What it spawns meanwhile comes before the next thing that it takes from others.

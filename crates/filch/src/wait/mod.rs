@@ -44,11 +44,12 @@
 //! Invariant: a wait for a job returns only when the job is settled, and tasks pushed above the job meanwhile are gone.
 //! Nothing unwinds out of a wait or a theft, since other threads use the memory below.
 
+pub(crate) mod cold_ops;
 mod find;
 mod idle;
 mod join;
 mod spot;
 
 pub(crate) use find::run_newer;
-pub(crate) use idle::{Begins, lie_down, pause, run_one, visit, wait_until, work};
+pub(crate) use idle::{lie_down, pause, run_one, visit, wait_until, work};
 pub(crate) use join::wait_job;

@@ -5,13 +5,9 @@
 
 use filch_memory::Native;
 
-use crate::core::Core;
-use crate::here::Here;
-use crate::home::Home;
-use crate::own::Own;
-use crate::pool::Pool;
-use crate::protocol::sleep::Dormitory;
-use crate::protocol::waiting::Sleeper;
+use crate::fork::{here::Here, own::Own};
+use crate::protocol::{sleep::Dormitory, waiting::Sleeper};
+use crate::worker::{core::Core, home::Home, plumbing::Pool};
 
 /// This thread's worker at the head of its task stack, where it steals and runs stolen tasks.
 pub(super) struct Spot<'w, P: Pool> {
@@ -46,7 +42,7 @@ pub(super) trait Standing {
 
     fn core(&self) -> &Core<Self::Pool>;
 
-    /// As its pool [does](crate::pool::Plumbing::settles), here.
+    /// As its pool [does](crate::worker::plumbing::Plumbing::settles), here.
     fn settles(&self);
 
     /// It answers nobody from here on.

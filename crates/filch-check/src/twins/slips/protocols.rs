@@ -166,7 +166,7 @@ fn of_sleep() -> Vec<Mutant> {
         Mutant { processor: buffer(2), ..unfenced },
         told(
             "no-barrier-for-the-unfenced",
-            Slip::left_out((SLEEPERS, "settle", "M::heavy_barrier")),
+            Slip::left_out((SLEEP, "settle", "M::heavy_barrier")),
             "who sleeps overlooks the second of two jobs that were spawned, the first with a fence",
         ),
         told(

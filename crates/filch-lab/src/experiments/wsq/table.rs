@@ -51,8 +51,8 @@ const TIMES: Table = Table {
     ],
 };
 
-/// Ours are asserted in `filch`'s `jobs/blocks.rs`, but for the queue, whose default capacity and spare slots are those
-/// of `wsq`.
+/// Ours are asserted in `filch`'s `teams/jobs/blocks.rs`, but for the queue, whose default capacity and spare slots are
+/// those of `wsq`.
 const SIZES: Table = Table {
     caption: "Bytes that the source's program prints, and ours.",
     heads: &["of", "source", "ours"],

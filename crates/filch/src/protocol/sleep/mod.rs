@@ -34,7 +34,7 @@ mod sleepers;
 
 use std::sync::OnceLock;
 
-use filch_memory::{Atomic, AtomicInt, Memory, Ordering, Sleep};
+use filch_memory::{Asymmetric, Atomic, AtomicInt, Memory, Ordering, Sleep};
 use filch_queue::Padded;
 
 use sleepers::SEARCHING;
@@ -167,6 +167,19 @@ impl<M: Memory> Dormitory<M> {
     #[inline]
     pub fn place(&self, worker: usize) -> &Place<M> {
         &self.places[worker]
+    }
+}
+
+impl<M: Asymmetric + Sleep> Dormitory<M> {
+    /// As [`Place::settled`], for this worker, and fences for the owners that do not: E6 of [`Unfenced`].
+    ///
+    /// # Panics
+    /// If there is no such worker.
+    pub fn settle(&self, worker: usize) {
+        self.places[worker].settled();
+        if self.unfenced.any() {
+            M::heavy_barrier();
+        }
     }
 }
 
@@ -385,8 +398,6 @@ impl<M: Sleep> Place<M> {
     /// Guest, awake: gives the seat back and wakes the worker's own thread.
     pub fn hand_over(&self) {
         // E5. Only the guest changes a place whose worker is awake.
-        // kept over Relaxed: without it, C11 does not show what the guest did in the seat, since a thread's later store
-        // does not continue the release sequence of its earlier update; in loom it does.
         self.word.store(AWAKE, Ordering::Release);
         M::wake_one(&self.word);
     }

@@ -5,11 +5,10 @@
 //! of the owner see the sleeper; if it sees that the owner has gone (acquire), it sees what the owner did before it
 //! subtracted itself (release); else the barriers pair as the fences of E2 do.
 
-use filch_memory::{Asymmetric, Atomic, AtomicInt, Memory, Ordering, Sleep};
+use filch_memory::{Asymmetric, Atomic, AtomicInt, Memory, Ordering};
 
-use super::Dormitory;
 #[cfg(doc)]
-use super::Place;
+use super::{Dormitory, Place};
 
 /// The number of workers of a pool that sleep, in the lower half, and that search, in the upper half. The upper half
 /// may be too small for a moment, since a woken worker may find something before it is counted.
@@ -121,6 +120,14 @@ impl<M: Memory> Unfenced<M> {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Whether there are any. The caller has fenced.
+    #[inline]
+    pub fn any(&self) -> bool {
+        // E6.
+        // kept over Relaxed: as for the update in `end`.
+        self.0.load(Ordering::Acquire) > 0
+    }
+
     /// Subtracts an owner.
     pub fn end(&self) {
         // E6.
@@ -136,20 +143,5 @@ impl<M: Asymmetric> Sleepers<M> {
         // E6.
         M::light_barrier();
         self.any() && self.sleepers_after()
-    }
-}
-
-impl<M: Asymmetric + Sleep> Dormitory<M> {
-    /// As [`Place::settled`], for this worker, and fences for the owners that do not.
-    ///
-    /// # Panics
-    /// If there is no such worker.
-    pub fn settle(&self, worker: usize) {
-        self.place(worker).settled();
-        // E6.
-        // kept over Relaxed: as for the update in `end`.
-        if self.unfenced().0.load(Ordering::Acquire) > 0 {
-            M::heavy_barrier();
-        }
     }
 }

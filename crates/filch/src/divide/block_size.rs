@@ -1,0 +1,139 @@
+//! How many items a loop runs in one go.
+//!
+//! Invariant: this affects only how long a thief waits, never which items run.
+
+use filch_queue::clock;
+
+use crate::protocol::sharer::Time;
+use crate::worker::home::Outer;
+
+/// The number of items in a block: few enough that a thief waits only microseconds, and enough that the check costs
+/// nothing.
+pub(crate) struct Pace {
+    pub(crate) block: usize,
+    started: Time,
+    /// Whether the last block took no longer than a thief may wait.
+    pub(crate) is_fine: bool,
+    /// How many times the rest has been halved since the last block.
+    halved: u32,
+    /// Since when the loop has been within a block of several items of another loop, which is fine; 0: it is not.
+    inner_since: Time,
+}
+
+impl Pace {
+    /// About 5 µs.
+    const AIM: Time = 15_000;
+    const GROWTH: usize = 4;
+
+    pub(crate) fn start() -> Self {
+        Self { block: 1, started: clock::now(), is_fine: false, halved: 0, inner_since: 0 }
+    }
+
+    /// Starts a loop of so many items. If it is within a block of an outer loop that has been fine, it probably takes
+    /// less than the block, so that the clock is worth looking at only after some of the items.
+    pub(crate) fn start_within(outer: Outer, length: usize) -> Self {
+        /// Of the items. So if they take long this time, most of them are for thieves.
+        const PART: usize = 8;
+        const MOST: usize = 16;
+        match outer.looked {
+            0 => Self::start(),
+            started => {
+                let block = (length / PART).clamp(1, MOST);
+                Self { block, started, is_fine: true, halved: 0, inner_since: outer.began.max(1) }
+            }
+        }
+    }
+
+    fn is_inner(&self) -> bool {
+        self.inner_since != 0
+    }
+
+    /// Whether the loop lends half of its rest. A loop within a fine block of another one leaves that to the other,
+    /// which has more and answers soon.
+    #[inline]
+    pub(crate) fn lends(&self, is_asked: impl FnOnce() -> bool) -> bool {
+        !self.is_fine || !self.is_inner() && is_asked()
+    }
+
+    /// How many items of a rest of so many the loop keeps when it lends the others: half of them; but only its next
+    /// block, if the last one was not short and it has halved its rest so many times since.
+    #[inline]
+    pub(crate) fn keeps(&mut self, rest: usize, halvings: u32) -> usize {
+        if self.is_fine || self.halved < halvings {
+            self.halved += 1;
+            rest / 2
+        } else {
+            self.block
+        }
+    }
+
+    /// A hint for loops nested in the next block of `items`; `None`: what this loop started with.
+    pub(crate) fn within(&self, items: usize) -> Option<Outer> {
+        (self.is_fine && items > 1 && !self.is_inner()).then_some(Outer { began: self.started, looked: self.started })
+    }
+
+    /// Adapts the block size after a block, or a smaller rest, of `items` items, before a rest of so many. Returns what
+    /// other loops in the block around an inner loop start with, if that has changed.
+    pub(crate) fn adjust(&mut self, items: usize, rest: usize) -> Option<Outer> {
+        const LONG: Time = Pace::AIM * Pace::GROWTH as Time * 2;
+        if self.is_inner() && rest == 0 {
+            return None;
+        }
+        let now = clock::now();
+        let took = now.saturating_sub(self.started);
+        self.is_fine = took <= LONG;
+        self.halved = 0;
+        // What is left after halving has more than half a block; a smaller rest says little of a whole one.
+        if took < Self::AIM && items > self.block / 2 {
+            let is_far = took < Self::AIM / (Self::GROWTH * Self::GROWTH) as Time;
+            let growth = if is_far { Self::GROWTH * Self::GROWTH } else { Self::GROWTH };
+            self.block = self.block.saturating_mul(growth);
+        } else if !self.is_fine {
+            self.block = (self.block / Self::GROWTH).max(1);
+        }
+        self.started = now;
+        if !self.is_inner() {
+            return None;
+        }
+        let began = self.inner_since;
+        if !self.is_fine || now.saturating_sub(began) > LONG {
+            // The block around it takes longer than those before, and its loop answers nobody meanwhile.
+            self.inner_since = 0;
+        }
+        Some(Outer { began, looked: if self.is_fine { now } else { 0 } })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loop_that_knows_nothing_of_its_items_keeps_halves_and_then_one_item() {
+        let mut pace = Pace::start();
+        let mut rest = 1000;
+        let kept = [(); 4].map(|()| {
+            assert!(pace.lends(|| false));
+            rest = pace.keeps(rest, 3);
+            rest
+        });
+        assert_eq!(kept, [500, 250, 125, 1]);
+        pace.adjust(1, 124);
+        assert_eq!(pace.keeps(124, 3), 62, "again");
+    }
+
+    #[test]
+    fn an_inner_loop_leaves_lending_to_the_outer_one_until_that_answers_nobody_for_long() {
+        let now = clock::now();
+        let mut soon = Pace::start_within(Outer { began: now, looked: now }, 100);
+        assert!(!soon.lends(|| true));
+        let told = soon.adjust(12, 88).expect("there is a block around it");
+        // Unless the test was interrupted.
+        assert_eq!((told.began, soon.lends(|| true)), (now, !soon.is_inner()));
+        let mut late = Pace::start_within(Outer { began: 1, looked: now }, 100);
+        assert!(!late.lends(|| true));
+        late.adjust(12, 88);
+        assert!(late.lends(|| true));
+        assert!(Pace::start_within(Outer::default(), 100).lends(|| false), "nobody knows yet how long its items take");
+    }
+}

@@ -1,0 +1,271 @@
+//! The two styles in which a loop forks: by a worker's handle, and by closures.
+//!
+//! Invariants: a lent item is worked on once, by a thief, or goes back. Only code on a worker has [`Closures`], except
+//! to start a job.
+
+use std::marker::PhantomData;
+
+use crate::fork::{fast_path, here::Here, job::Body};
+use crate::tasks::handle::{Worker, by_handle};
+use crate::tasks::join::{ByClosure, join};
+use crate::threads::thread_pool::ThreadPool;
+use crate::worker::home::{Home, Outer, current_home};
+use crate::worker::plumbing::Pool;
+
+/// The style in which a loop forks: by a worker's [handle](Worker), or by [closures](Closures). No other type
+/// implements it.
+pub trait Forker: sealed::Sealed + Sized {
+    #[doc(hidden)]
+    type Branch<'b>: for<'c> Forker<Branch<'c> = Self::Branch<'c>>;
+
+    /// Runs a job on a worker.
+    #[doc(hidden)]
+    fn start<J: Job>(self, job: J) -> J::Out;
+
+    /// Lends itself to `f`.
+    #[doc(hidden)]
+    fn within<R>(&mut self, f: impl for<'b> FnOnce(Self::Branch<'b>) -> R) -> R;
+
+    #[doc(hidden)]
+    fn place(&self) -> Place;
+
+    /// Tells loops that start on this worker of the block around them.
+    #[doc(hidden)]
+    fn tell(&self, outer: Option<Outer>);
+
+    /// Whether thieves would see a lent item.
+    #[doc(hidden)]
+    fn lends(&self) -> bool;
+
+    /// Whether nothing is stealable.
+    #[doc(hidden)]
+    fn wants(&self) -> bool;
+
+    /// Runs `a`, while a thief may take `item` and run `b` on it.
+    #[doc(hidden)]
+    fn lend<A, B, I, RA, RB>(&mut self, a: A, item: I, b: &B) -> (RA, Lent<I, RB>)
+    where
+        A: for<'b> FnOnce(Self::Branch<'b>) -> RA,
+        B: for<'b> Fn(Self::Branch<'b>, I) -> RB + Sync,
+        I: Send,
+        RB: Send;
+
+    #[doc(hidden)]
+    fn fork<A, B, RA, RB>(&mut self, a: A, b: B) -> (RA, RB)
+    where
+        A: for<'b> FnOnce(Self::Branch<'b>) -> RA + Send,
+        B: for<'b> FnOnce(Self::Branch<'b>) -> RB + Send,
+        RA: Send,
+        RB: Send;
+}
+
+/// What a loop needs to know of its worker.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    pub(crate) workers: usize,
+    /// How many of a worker's newest tasks thieves leave to it.
+    pub(super) kept_back: usize,
+    pub(super) outer: Outer,
+}
+
+impl Place {
+    #[inline]
+    fn of(home: &Home) -> Self {
+        let common = &home.common;
+        Self { workers: common.workers(), kept_back: common.kept_back, outer: home.outer.get() }
+    }
+}
+
+const ON_A_WORKER: &str = "a loop runs on a worker";
+
+mod sealed {
+    pub trait Sealed {}
+
+    impl<P: crate::pool::Pool> Sealed for crate::tasks::handle::Worker<'_, P> {}
+
+    impl Sealed for super::Closures {}
+}
+
+/// Work that forks in any style.
+#[doc(hidden)]
+pub trait Job: Send {
+    type Out: Send;
+
+    fn run<K: Forker>(self, forker: K) -> Self::Out;
+}
+
+/// The outcome of lending an item.
+#[doc(hidden)]
+#[derive(Debug)]
+pub enum Lent<I, R> {
+    /// Nobody has taken the item.
+    Back(I),
+    /// A thief has run it, with this result.
+    Done(R),
+}
+
+/// A lent item, and the function that makes work of it for a thief.
+struct Lending<I, M, B> {
+    item: I,
+    work: M,
+    body: PhantomData<fn() -> B>,
+}
+
+impl<I, M: FnOnce(I) -> B, B> Lending<I, M, B> {
+    fn new(item: I, work: M) -> Self {
+        Self { item, work, body: PhantomData }
+    }
+}
+
+impl<I, M: FnOnce(I) -> B, B: Body> Body for Lending<I, M, B> {
+    type Out = Lent<I, B::Out>;
+    type In = B::In;
+
+    #[inline(always)]
+    fn inline(self, _: Here<'_, B::In>) -> Self::Out {
+        Lent::Back(self.item)
+    }
+
+    fn stolen(self, here: Here<'_, B::In>) -> Self::Out {
+        Lent::Done((self.work)(self.item).stolen(here))
+    }
+
+    #[inline(always)]
+    fn raise(here: &Here<'_, B::In>) {
+        B::raise(here);
+    }
+
+    #[inline(always)]
+    fn lower(here: &Here<'_, B::In>) {
+        B::lower(here);
+    }
+}
+
+impl<P: Pool> Forker for Worker<'_, P> {
+    type Branch<'b> = Worker<'b, P>;
+
+    #[inline]
+    fn start<J: Job>(self, job: J) -> J::Out {
+        job.run(self)
+    }
+
+    #[inline(always)]
+    fn within<R>(&mut self, f: impl for<'b> FnOnce(Worker<'b, P>) -> R) -> R {
+        f(self.again())
+    }
+
+    #[inline]
+    fn place(&self) -> Place {
+        Place::of(&self.seen().home())
+    }
+
+    #[inline]
+    fn tell(&self, outer: Option<Outer>) {
+        self.seen().home().outer.set(outer.unwrap_or_default());
+    }
+
+    #[inline]
+    fn lends(&self) -> bool {
+        self.seen().lends()
+    }
+
+    fn wants(&self) -> bool {
+        self.wants_work()
+    }
+
+    #[inline]
+    fn lend<A, B, I, RA, RB>(&mut self, a: A, item: I, b: &B) -> (RA, Lent<I, RB>)
+    where
+        A: for<'b> FnOnce(Worker<'b, P>) -> RA,
+        B: for<'b> Fn(Worker<'b, P>, I) -> RB + Sync,
+        I: Send,
+        RB: Send,
+    {
+        let a = by_handle(a);
+        let lending = Lending::new(item, move |item| by_handle(move |w: Worker<'_, P>| b(w, item)));
+        P::join(self.here(), a, lending)
+    }
+
+    #[inline]
+    fn fork<A, B, RA, RB>(&mut self, a: A, b: B) -> (RA, RB)
+    where
+        A: for<'b> FnOnce(Worker<'b, P>) -> RA + Send,
+        B: for<'b> FnOnce(Worker<'b, P>) -> RB + Send,
+        RA: Send,
+        RB: Send,
+    {
+        self.join(a, b)
+    }
+}
+
+/// Closure style: on the current worker's pool, or on the [global one](ThreadPool::global).
+#[derive(Debug)]
+pub struct Closures(());
+
+impl Closures {
+    /// Closure style, to start jobs only, unless this thread is a worker.
+    pub(crate) fn new() -> Self {
+        Self(())
+    }
+}
+
+impl Forker for Closures {
+    type Branch<'b> = Self;
+
+    #[inline]
+    fn start<J: Job>(self, job: J) -> J::Out {
+        if current_home().is_none() { ThreadPool::global().install(|| job.run(Self(()))) } else { job.run(self) }
+    }
+
+    #[inline(always)]
+    fn within<R>(&mut self, f: impl FnOnce(Self) -> R) -> R {
+        f(Self(()))
+    }
+
+    #[inline]
+    fn place(&self) -> Place {
+        Place::of(&current_home().expect(ON_A_WORKER))
+    }
+
+    #[inline]
+    fn tell(&self, outer: Option<Outer>) {
+        current_home().expect(ON_A_WORKER).outer.set(outer.unwrap_or_default());
+    }
+
+    #[inline]
+    fn lends(&self) -> bool {
+        // SAFETY: it is used at once.
+        unsafe { Here::current() }.lends()
+    }
+
+    fn wants(&self) -> bool {
+        // SAFETY: it is used at once.
+        fast_path::wants_work(&unsafe { Here::current() })
+    }
+
+    #[inline]
+    fn lend<A, B, I, RA, RB>(&mut self, a: A, item: I, b: &B) -> (RA, Lent<I, RB>)
+    where
+        A: FnOnce(Self) -> RA,
+        B: Fn(Self, I) -> RB + Sync,
+        I: Send,
+        RB: Send,
+    {
+        let a = ByClosure(move || a(Self(())));
+        let lending = Lending::new(item, move |item| ByClosure(move || b(Self(()), item)));
+        // SAFETY: it is used at once, and this thread is a worker.
+        fast_path::join(unsafe { Here::current() }, a, lending)
+    }
+
+    #[inline]
+    fn fork<A, B, RA, RB>(&mut self, a: A, b: B) -> (RA, RB)
+    where
+        A: for<'b> FnOnce(Self) -> RA + Send,
+        B: for<'b> FnOnce(Self) -> RB + Send,
+        RA: Send,
+        RB: Send,
+    {
+        join(|| a(Self(())), || b(Self(())))
+    }
+}

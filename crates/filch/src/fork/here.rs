@@ -1,0 +1,191 @@
+//! Here: this thread's worker, at the head of its task stack. It is the capability to fork, steal, run and wait.
+//!
+//! A [`Here`] is two words, passed by value: a [front](crate::fork::front), and the owner's head, which therefore stays
+//! in a register. Its holder need not check the thread, nor whether the head is exact: its maker promises both. So
+//! almost all operations of a worker are safe functions of it. A [`Worker`](crate::Worker) is a `Here` for users.
+//!
+//! Invariant: only the worker's thread uses a `Here`; and of one thread's, only the newest is used, at the exact head.
+//! The compiler enforces both: a `Here` is not `Send` and not `Copy`, and a fork borrows it while the first branch has
+//! another one, above.
+
+use std::marker::PhantomData;
+use std::ops::Deref;
+use std::ptr::NonNull;
+
+use crate::fork::front::{Enter, Front, FrontKind, Only, Operations, Reach, current};
+use crate::protocol::latch::Pending;
+use filch_memory::Native;
+
+use crate::fork::{slot::Slot, spawned::Spawned};
+
+/// What the compiler knows of a worker's pool: its type, or [`Any`]thing.
+#[doc(hidden)]
+pub trait Known: Sized + 'static {
+    /// The owner's position, which it carries along.
+    type Cursor: Copy;
+
+    fn cursor(head: *mut Slot) -> Self::Cursor;
+
+    fn head(cursor: Self::Cursor) -> *mut Slot;
+}
+
+/// An unknown pool, or none.
+#[derive(Debug)]
+pub enum Any {}
+
+impl Known for Any {
+    type Cursor = *mut Slot;
+
+    #[inline(always)]
+    fn cursor(head: *mut Slot) -> *mut Slot {
+        head
+    }
+
+    #[inline(always)]
+    fn head(cursor: *mut Slot) -> *mut Slot {
+        cursor
+    }
+}
+
+/// This thread's worker at this head, in a pool of type `P`; if that is [`Any`], perhaps outside all pools.
+pub struct Here<'w, P: Known = Any> {
+    front: NonNull<Front>,
+    cursor: P::Cursor,
+    /// Invariant in `'w`, neither `Send` nor `Sync`.
+    brand: PhantomData<*mut &'w ()>,
+}
+
+impl<'w, P: Known> Here<'w, P> {
+    /// # Safety
+    /// While this one, or one made from it, is used:
+    /// * the current thread is the worker of `front`, and its pool is of type `P`; with [`Any`], it may be in no pool,
+    ///   at the outside's front;
+    /// * if `front` is a stack front, `head` is exact: no live job lies at or above it, and nothing else forks there.
+    #[inline(always)]
+    pub(crate) unsafe fn new(front: &'w Front, head: *mut Slot) -> Self {
+        Self { front: NonNull::from(front), cursor: P::cursor(head), brand: PhantomData }
+    }
+
+    #[inline(always)]
+    pub(crate) fn front(&self) -> &'w Front {
+        // SAFETY: `new` made it of a reference for `'w`.
+        unsafe { self.front.as_ref() }
+    }
+
+    /// Returns the head. Code that runs from here may use the slots from it up.
+    #[inline(always)]
+    pub(crate) fn head(&self) -> *mut Slot {
+        P::head(self.cursor)
+    }
+
+    /// Whether the head is on a task stack.
+    pub(crate) fn is_on_stack(&self) -> bool {
+        self.front().kind == FrontKind::Stack
+    }
+
+    /// Reborrows it.
+    #[inline(always)]
+    pub(crate) fn again(&mut self) -> Here<'_, P> {
+        Here { front: self.front, cursor: self.cursor, brand: PhantomData }
+    }
+
+    /// Forgets the type of the pool.
+    #[inline(always)]
+    pub(crate) fn of_any(self) -> Here<'w> {
+        Here { front: self.front, cursor: self.head(), brand: PhantomData }
+    }
+
+    /// Gives closure-style code this front and this head, until the returned value is dropped.
+    #[inline]
+    pub(crate) fn enter(&self) -> Enter<'_> {
+        // SAFETY: this thread is here, and stays so during the borrow.
+        unsafe { Enter::new(self.front(), self.head()) }
+    }
+
+    /// Runs a job in closure style.
+    pub(crate) fn run(self, job: Spawned) {
+        let _entered = self.enter();
+        // SAFETY: closure style has the exact head, from `enter`.
+        unsafe { job.run() }
+    }
+}
+
+/// A [`Here`] of an idle worker, perhaps about to run something: its stack is empty, and its queue has only kept tasks.
+pub struct IdleHere<'h, 'w, P: Known>(&'h Here<'w, P>);
+
+impl<'h, 'w, P: Known> IdleHere<'h, 'w, P> {
+    /// # Safety
+    /// The stack stays empty while this is used.
+    pub(crate) unsafe fn new(here: &'h Here<'w, P>) -> Self {
+        Self(here)
+    }
+}
+
+impl<'w, P: Known> Deref for IdleHere<'_, 'w, P> {
+    type Target = Here<'w, P>;
+
+    fn deref(&self) -> &Here<'w, P> {
+        self.0
+    }
+}
+
+impl<'w> Here<'w> {
+    /// Returns the current front and its head.
+    ///
+    /// # Safety
+    /// It is used at once, before anything else on this thread may fork or run, and not after the thread has left the
+    /// worker.
+    #[inline(always)]
+    pub(crate) unsafe fn current() -> Self {
+        let front = current();
+        // SAFETY: the current front is that of this thread's worker, or the outside's; its head is exact, by the
+        // invariant of fronts; and by the caller's promise nothing forks there while this is used.
+        unsafe { Self::new(front, front.head()) }
+    }
+
+    /// Asserts the type of the pool.
+    ///
+    /// # Safety
+    /// The thread is a worker of a pool of type `P`.
+    #[inline(always)]
+    pub(crate) unsafe fn known<P: Known>(self) -> Here<'w, P> {
+        Here { front: self.front, cursor: P::cursor(self.cursor), brand: PhantomData }
+    }
+
+    fn operations(&self) -> Option<&'static Operations> {
+        self.front().operations
+    }
+
+    /// Waits for a latch on the current thread's worker, which had spawned so many jobs `before`.
+    ///
+    /// # Panics
+    /// Outside.
+    #[inline]
+    pub(crate) fn wait_until(latch: &Pending<Native>, before: u32, only: Only<'_>) {
+        // SAFETY: it is used at once, to wait, and gone when the wait is over.
+        let here = unsafe { Self::current() };
+        let operations = here.operations().expect("only workers wait this way");
+        // SAFETY: the table is that of this front, which is the current one.
+        unsafe { (operations.wait_until)(here, latch, before, only) };
+    }
+
+    /// Runs one job within reach; returns whether there was one, or `None` outside.
+    pub(crate) fn run_one(self, reach: Reach) -> Option<bool> {
+        // SAFETY: the table is that of this front.
+        self.operations().map(|operations| unsafe { (operations.run_one)(self, reach) })
+    }
+
+    /// Shares all forks, before the worker answers nobody for a while. Nothing outside.
+    pub(crate) fn pause(self) {
+        if let Some(operations) = self.operations() {
+            // SAFETY: the table is that of this front.
+            unsafe { (operations.pause)(self) };
+        }
+    }
+
+    /// Whether the worker has forks that nobody has taken; `false` outside. A snapshot.
+    pub(crate) fn has_own(self) -> bool {
+        // SAFETY: the table is that of this front.
+        self.operations().is_some_and(|operations| unsafe { (operations.has_own)(self) })
+    }
+}

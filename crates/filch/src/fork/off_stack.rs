@@ -1,0 +1,166 @@
+//! Slots for forks that are not on the task stack, because it is full or the head is unknown; or which have left it,
+//! because their worker runs them before their joins. These leave an empty task on the stack, which a thief may take as
+//! any other; the [floor](crate::protocol::limits) of the limits makes their joins cold.
+//!
+//! Invariant: forks end newest first, so the newest kept fork is the next to be joined.
+
+use std::cell::{Cell, UnsafeCell};
+use std::ptr::NonNull;
+
+use filch_memory::Native;
+
+use crate::fork::slot::{Job, Slot};
+use crate::fork::{job, own::Own};
+use crate::protocol::state::JobState;
+
+/// The slots of one worker's forks that are not on its task stack.
+#[derive(Default)]
+pub(crate) struct Aside {
+    /// Forks in progress, newest last, and whether thieves may have seen each.
+    kept: UnsafeCell<Vec<(NonNull<Slot>, bool)>>,
+    /// Spare slots. Each was leaked from a box.
+    spare: UnsafeCell<Vec<NonNull<Slot>>>,
+    /// The number of forks here because the task stack is full.
+    overflow: Cell<usize>,
+    /// Forks that the worker has run before their joins, newest last: the index of the slot where each lay on the
+    /// stack, and where it lies now.
+    early: Cell<Vec<(usize, NonNull<Slot>)>>,
+}
+
+impl Drop for Aside {
+    fn drop(&mut self) {
+        for slot in self.spare.get_mut().drain(..) {
+            // SAFETY: `keep` leaked it from a box, and nobody uses it any more.
+            drop(unsafe { Box::from_raw(slot.as_ptr()) });
+        }
+    }
+}
+
+impl Aside {
+    /// Whether forks are here because the task stack is full.
+    pub(crate) fn has_overflow(&self) -> bool {
+        self.overflow.get() != 0
+    }
+}
+
+impl Own<'_, Aside> {
+    /// The number of forks here.
+    pub(crate) fn len(self) -> usize {
+        // SAFETY: only this thread uses the list, and `len` calls nothing else.
+        unsafe { &*self.seen().kept.get() }.len()
+    }
+
+    /// Keeps the fork in `scratch`, in a slot that stays where it is until the fork is [taken back](Self::recycle).
+    /// `push` returns whether it has shown the fork to thieves.
+    pub(crate) fn keep(self, scratch: &Slot, push: impl FnOnce(NonNull<Job>) -> bool) {
+        let slot = self.spare();
+        // SAFETY: nobody else uses the slot, nor this thread's scratch slot.
+        unsafe { slot.as_ref().fill_from(scratch) };
+        let pushed = push(slot.cast());
+        // SAFETY: only this thread uses the list, and `push` calls nothing else.
+        unsafe { &mut *self.kept.get() }.push((slot, pushed));
+    }
+
+    /// Returns a spare slot.
+    #[inline]
+    fn spare(self) -> NonNull<Slot> {
+        // SAFETY: only this thread uses the list, and `pop` calls nothing else.
+        let spare = unsafe { &mut *self.spare.get() }.pop();
+        spare.unwrap_or_else(|| NonNull::from(Box::leak(Box::new(Slot::empty()))))
+    }
+
+    /// Gives `f` the list of the forks that have been run early.
+    fn with_early<R>(self, f: impl FnOnce(&mut Vec<(usize, NonNull<Slot>)>) -> R) -> R {
+        let mut early = self.early.take();
+        let result = f(&mut early);
+        self.early.set(early);
+        result
+    }
+
+    /// Moves the fork at this index of the stack, the newest that has not been run, away from its slot, so that the
+    /// worker can run it before its join; leaves an empty one there. `recall` calls its argument while no other thread
+    /// can use the slot; or returns `false`, if the fork is stolen.
+    pub(crate) fn take_early(
+        self,
+        index: usize,
+        slot: &Slot,
+        recall: impl FnOnce(&mut dyn FnMut()) -> bool,
+    ) -> Option<NonNull<Job>> {
+        let spare = self.spare();
+        // SAFETY: nobody else uses the spare slot, nor the other one while `recall` calls this.
+        let mut take = || unsafe {
+            spare.as_ref().fill_from(slot);
+            job::empty(slot);
+        };
+        if recall(&mut take) {
+            self.with_early(|early| {
+                let at = early.partition_point(|(other, _)| *other < index);
+                early.insert(at, (index, spare));
+            });
+            return Some(spare.cast());
+        }
+        // SAFETY: only this thread uses the list, and `push` calls nothing else.
+        unsafe { &mut *self.spare.get() }.push(spare);
+        None
+    }
+
+    /// Returns the index of the newest fork on the stack below `head` that has not been run early.
+    pub(crate) fn newest_below(self, head: usize) -> Option<usize> {
+        let below = |early: &mut Vec<(usize, _)>| {
+            let above = early.iter().rev().zip(1..).take_while(|((index, _), nth)| index + nth == head);
+            head - above.count()
+        };
+        self.with_early(below).checked_sub(1)
+    }
+
+    /// Returns one more than the index of the newest fork that has been run early, or 0.
+    pub(crate) fn above_early(self) -> usize {
+        self.with_early(|early| early.last().map_or(0, |(index, _)| index + 1))
+    }
+
+    /// Returns where the fork at this index of the stack lies, if it has been run early. Forgets it.
+    pub(crate) fn ran_early(self, index: usize) -> Option<NonNull<Slot>> {
+        self.with_early(|early| early.pop_if(|(newest, _)| *newest == index)).map(|(_, slot)| slot)
+    }
+
+    /// Returns the state of the newest kept fork.
+    pub(crate) fn newest_state(self) -> *const JobState<Native> {
+        // SAFETY: only this thread uses the list, and `last` calls nothing else.
+        let (slot, _) = unsafe { &*self.seen().kept.get() }.last().expect("forks and joins are nested");
+        // SAFETY: a kept slot is alive.
+        unsafe { &raw const (*slot.as_ptr()).job.state }
+    }
+
+    /// Takes the newest kept fork, and whether thieves may have seen it.
+    pub(crate) fn newest(self) -> (NonNull<Slot>, bool) {
+        // SAFETY: only this thread uses the list, and `pop` calls nothing else.
+        unsafe { &mut *self.kept.get() }.pop().expect("forks and joins are nested")
+    }
+
+    /// Moves a slot's contents to `scratch`, and takes the slot back.
+    ///
+    /// # Safety
+    /// The slot comes from [`newest`](Self::newest) or [`ran_early`](Self::ran_early), and its job is settled or was
+    /// not stolen.
+    pub(crate) unsafe fn recycle(self, slot: NonNull<Slot>, scratch: &Slot) {
+        // SAFETY: the slot is this worker's again, as are the scratch slot and the list.
+        unsafe {
+            slot.as_ref().job.state.reset();
+            scratch.fill_from(slot.as_ref());
+            (*self.spare.get()).push(slot);
+        }
+    }
+
+    /// Keeps a fork for which the task stack has no room.
+    pub(crate) fn keep_overflow(self, scratch: &Slot) {
+        self.keep(scratch, |_| false);
+        self.overflow.set(self.overflow.get() + 1);
+    }
+
+    /// Moves the newest such fork, which no thief has seen, to `scratch`.
+    pub(crate) fn recall_overflow(self, scratch: &Slot) {
+        self.overflow.set(self.overflow.get() - 1);
+        // SAFETY: the slot was just taken from the list, and never shown to a thief.
+        unsafe { self.recycle(self.newest().0, scratch) };
+    }
+}

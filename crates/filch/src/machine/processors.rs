@@ -1,0 +1,430 @@
+//! The processors that the process may use, which are those of its first thread, and the processor of each pinned
+//! worker, where its memory is made.
+//!
+//! Threads inherit the pinning of the thread that starts them, and see no other processors. A pool that serves the
+//! whole program must not depend on which thread first uses it.
+
+use std::io;
+use std::marker::PhantomData;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use crate::machine::topology::{self, CoreKind};
+use crate::machine::{cgroup_quota, monitor::Monitor, process};
+
+/// Where the system's files are.
+pub(crate) const ROOT: &str = "/";
+
+/// What a pool may use, as the system says now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Allowed {
+    processors: usize,
+    /// In processors, rounded up.
+    quota: Option<usize>,
+}
+
+impl Allowed {
+    /// For the current thread, and those that it starts.
+    pub(crate) fn to_this_thread(root: &Path) -> Self {
+        Self::of(system::count(false), root)
+    }
+
+    /// For the process, even if the current thread is pinned.
+    pub(crate) fn to_process(root: &Path) -> Self {
+        Self::of(system::count(true), root)
+    }
+
+    fn of(processors: Option<usize>, root: &Path) -> Self {
+        let processors = processors.unwrap_or_else(|| thread::available_parallelism().map_or(1, Into::into));
+        Self { processors, quota: quota(root) }
+    }
+
+    /// The number of workers for which there is processor time, at least 1.
+    pub(crate) fn at_once(self) -> usize {
+        self.quota.map_or(self.processors, |quota| self.processors.min(quota)).max(1)
+    }
+
+    /// The number of workers of a pool that follows: for all processors, but if there is a quota, for no more than four
+    /// times what it grants now, so that a small container on a large machine does not start hundreds of threads.
+    pub(crate) fn with_room(self) -> usize {
+        const ROOM: usize = 4;
+        self.quota.map_or(self.processors, |quota| self.processors.min(quota.saturating_mul(ROOM))).max(1)
+    }
+}
+
+/// Returns the number of processors for which the process has a quota. Miri has no files.
+pub(crate) fn quota(root: &Path) -> Option<usize> {
+    if cfg!(all(any(target_os = "linux", target_os = "android"), not(miri))) { cgroup_quota::quota(root) } else { None }
+}
+
+/// Returns the number of processors that at least one of these threads may use; `None` where the system does not tell.
+pub(crate) fn of_threads(threads: impl Iterator<Item = i32>) -> Option<usize> {
+    system::of_threads(threads)
+}
+
+/// Returns the system's number of the current thread, for [`of_threads`]; 0 where it does not matter.
+pub(crate) fn this_thread() -> i32 {
+    system::this_thread()
+}
+
+/// Lets the current thread use all processors that the process may use.
+pub(crate) fn unpin() {
+    system::unpin();
+}
+
+/// The processors that a thread may use, for another thread to use.
+pub(crate) struct Affinity(system::Set);
+
+impl Affinity {
+    /// Those of the thread with this number of the [system's](this_thread); 0 is the current thread. `None` if there is
+    /// no such thread, or the system does not tell.
+    pub(crate) fn of(thread: i32) -> Option<Self> {
+        system::affinity(thread).map(Self)
+    }
+
+    /// Binds the current thread to these processors.
+    pub(crate) fn adopt(&self) {
+        system::restore(&self.0);
+    }
+}
+
+/// A processor for each pinned worker, among those that the starting thread may use; none by default. Workers share a
+/// core only if there are more of them than cores, as far as the system tells, and a processor only if there are more
+/// of them than processors.
+#[doc(hidden)]
+#[derive(Clone, Debug, Default)]
+pub struct Deal(Vec<usize>);
+
+impl Deal {
+    /// Deals out the current thread's processors if workers are pinned; none where the system does not tell them.
+    /// `root` is the directory of `sys`.
+    pub(crate) fn if_pinned(pin: bool, root: &Path) -> Self {
+        if pin { Self::of_this_thread(root).unwrap_or_default() } else { Self::default() }
+    }
+
+    /// Deals out the current thread's processors.
+    ///
+    /// # Errors
+    /// The system's error, if it does not tell the processors.
+    pub(crate) fn of_this_thread(root: &Path) -> io::Result<Self> {
+        Ok(Self(system::processors()?).in_turns(root))
+    }
+
+    /// Has one processor of each core come before a second of any.
+    fn in_turns(self, root: &Path) -> Self {
+        let mut all: Vec<_> = topology::places_on_cores(root, &self.0).into_iter().zip(self.0).collect();
+        all.sort_by_key(|(place, _)| *place);
+        Self(all.into_iter().map(|(_, processor)| processor).collect())
+    }
+
+    /// Keeps those of one kind, if there are any.
+    pub(crate) fn only(self, kind: CoreKind, root: &Path) -> Self {
+        let kinds = topology::kinds(root, &self.0);
+        let kept: Vec<usize> = self.0.iter().zip(kinds).filter(|of| of.1 == kind).map(|of| *of.0).collect();
+        if kept.is_empty() { self } else { Self(kept) }
+    }
+
+    /// The numbers of the processors.
+    pub(crate) fn numbers(&self) -> &[usize] {
+        &self.0
+    }
+
+    /// The number of processors.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Returns the processor of a worker.
+    pub(crate) fn to(&self, worker: usize) -> Option<usize> {
+        self.0.get(worker % self.0.len().max(1)).copied()
+    }
+
+    /// Calls `make` for each of so many workers, and returns what it makes. If there are processors, it calls it on a
+    /// thread bound to the worker's: a page is on the node of the processor that first writes to it. These threads live
+    /// at the same time, so that the allocator does not give them parts of one page.
+    pub(crate) fn on_each<R: Send>(&self, workers: usize, make: impl Fn(usize) -> R + Sync) -> Vec<R> {
+        if !self.0.is_empty() {
+            let made: Vec<Mutex<Option<R>>> = (0..workers).map(|_| Mutex::default()).collect();
+            let keep =
+                |worker: usize| *made[worker].lock().unwrap_or_else(PoisonError::into_inner) = Some(make(worker));
+            if self.on_threads(workers, &keep) {
+                let take = |made: Mutex<Option<R>>| made.into_inner().unwrap_or_else(PoisonError::into_inner);
+                return made.into_iter().map(|made| take(made).expect("each is made once")).collect();
+            }
+        }
+        (0..workers).map(make).collect()
+    }
+
+    /// Returns `false`, without a call, if the system refuses threads, or in the child of a `fork()`, whose threads
+    /// cannot borrow (`crate::machine::thread`).
+    fn on_threads(&self, workers: usize, make: &(dyn Fn(usize) + Sync)) -> bool {
+        if process::is_child() {
+            return false;
+        }
+        let gate = Monitor::<Gate>::default();
+        thread::scope(|s| {
+            let mut are_all = true;
+            for worker in 0..workers {
+                let gate = &gate;
+                let life = move || {
+                    if gate.wait_while(|gate| gate.order == Order::Wait).order == Order::Make {
+                        let _left = Leaves(gate, workers);
+                        // Where the system cannot bind it, there are no better places.
+                        let _ = self.to(worker).map(bind);
+                        make(worker);
+                    }
+                };
+                are_all = are_all && thread::Builder::new().spawn_scoped(s, life).is_ok();
+            }
+            gate.change(|gate| gate.order = if are_all { Order::Make } else { Order::Leave });
+            are_all
+        })
+    }
+}
+
+/// What threads that make something at their places wait for.
+#[derive(Default)]
+struct Gate {
+    order: Order,
+    /// How many have made their parts.
+    made: usize,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Order {
+    #[default]
+    Wait,
+    Make,
+    Leave,
+}
+
+/// A thread that has made its part, or panicked, waits when dropped until all have.
+struct Leaves<'g>(&'g Monitor<Gate>, usize);
+
+impl Drop for Leaves<'_> {
+    fn drop(&mut self) {
+        let Self(gate, all) = self;
+        gate.change(|gate| gate.made += 1);
+        drop(gate.wait_while(|gate| gate.made < *all));
+    }
+}
+
+/// Binds the current thread to one processor.
+///
+/// # Errors
+/// The system's error.
+pub(crate) fn bind(processor: usize) -> io::Result<()> {
+    system::bind(processor)
+}
+
+/// Binds the current thread to one processor until dropped, and then restores its former processors.
+#[derive(Debug)]
+pub(crate) struct Bound {
+    /// `None` if it was bound to that processor already, or cannot be.
+    before: Option<system::Set>,
+    /// Not `Send`: it belongs to its thread.
+    thread: PhantomData<*mut ()>,
+}
+
+impl Bound {
+    /// Cost: one system call if the thread is bound already; otherwise three, and perhaps a migration to the other
+    /// processor and back.
+    pub(crate) fn to(processor: usize) -> Self {
+        let before = system::before_binding(processor).filter(|_| bind(processor).is_ok());
+        Self { before, thread: PhantomData }
+    }
+}
+
+impl Drop for Bound {
+    fn drop(&mut self) {
+        if let Some(before) = self.before.take() {
+            system::restore(&before);
+        }
+    }
+}
+
+#[cfg(all(any(target_os = "linux", target_os = "android"), not(miri)))]
+mod system {
+    use std::io;
+    use std::mem::zeroed;
+
+    pub(super) type Set = libc::cpu_set_t;
+
+    /// The numbers that a set has room for.
+    const NUMBERS: usize = 8 * size_of::<Set>();
+
+    /// Binds the current thread to these processors. If the system refuses, nothing changes.
+    fn set(of: &Set) -> io::Result<()> {
+        // SAFETY: the set is initialized, and has the given size.
+        let result = unsafe { libc::sched_setaffinity(0, size_of::<Set>(), of) };
+        if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+
+    /// Returns the processors that the current thread may use.
+    pub(super) fn processors() -> io::Result<Vec<usize>> {
+        let own = affinity(0).ok_or_else(io::Error::last_os_error)?;
+        Ok((0..NUMBERS).filter(|&number| has(&own, number)).collect())
+    }
+
+    pub(super) fn bind(processor: usize) -> io::Result<()> {
+        // SAFETY: all zeros are an empty set.
+        let mut one: Set = unsafe { zeroed() };
+        add(&mut one, processor);
+        set(&one)
+    }
+
+    fn has(set: &Set, processor: usize) -> bool {
+        // SAFETY: the set is initialized; libc indexes an array with the number, and panics beyond its end.
+        unsafe { libc::CPU_ISSET(processor, set) }
+    }
+
+    fn add(set: &mut Set, processor: usize) {
+        // SAFETY: as in `has`.
+        unsafe { libc::CPU_SET(processor, set) }
+    }
+
+    /// Returns the thread's processors, unless it is bound to this one.
+    pub(super) fn before_binding(processor: usize) -> Option<Set> {
+        let is_bound = |own: &Set| has(own, processor) && size(own) == 1;
+        affinity(0).filter(|own| !is_bound(own))
+    }
+
+    pub(super) fn restore(before: &Set) {
+        // Refused if the process has lost processors meanwhile.
+        let _ = set(before);
+    }
+
+    /// Returns the processors that a thread may use; 0 is the current thread.
+    pub(super) fn affinity(thread: libc::pid_t) -> Option<Set> {
+        // SAFETY: a set is plain data, for which all zeros are valid, and has the given size.
+        unsafe {
+            let mut set: Set = zeroed();
+            (libc::sched_getaffinity(thread, size_of::<Set>(), &raw mut set) == 0).then_some(set)
+        }
+    }
+
+    /// Returns the processors of the first thread, whose number is that of the process.
+    fn of_process() -> Option<Set> {
+        affinity(libc::pid_t::try_from(std::process::id()).ok()?)
+    }
+
+    /// Returns the number of the processors of the current thread, or of the process.
+    pub(super) fn count(process: bool) -> Option<usize> {
+        let set = if process { of_process() } else { affinity(0) };
+        set.as_ref().map(size)
+    }
+
+    fn size(set: &Set) -> usize {
+        // SAFETY: the set is initialized.
+        usize::try_from(unsafe { libc::CPU_COUNT(set) }).unwrap_or(0)
+    }
+
+    pub(super) fn of_threads(threads: impl Iterator<Item = i32>) -> Option<usize> {
+        threads.filter_map(affinity).reduce(union).as_ref().map(size)
+    }
+
+    fn union(a: Set, b: Set) -> Set {
+        let mut both = a;
+        (0..NUMBERS).filter(|&number| has(&b, number)).for_each(|number| add(&mut both, number));
+        both
+    }
+
+    pub(super) fn this_thread() -> i32 {
+        // SAFETY: the call has no preconditions.
+        unsafe { libc::gettid() }
+    }
+
+    pub(super) fn unpin() {
+        if let (Some(own), Some(all)) = (affinity(0), of_process())
+            // SAFETY: both sets are initialized.
+            && !unsafe { libc::CPU_EQUAL(&own, &all) }
+        {
+            restore(&all);
+        }
+    }
+}
+
+#[cfg(not(all(any(target_os = "linux", target_os = "android"), not(miri))))]
+mod system {
+    use std::io;
+
+    pub(super) type Set = ();
+
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    pub(super) fn processors() -> io::Result<Vec<usize>> {
+        let all = core_affinity::get_core_ids().ok_or_else(io::Error::last_os_error)?;
+        Ok(all.into_iter().map(|processor| processor.id).collect())
+    }
+
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    pub(super) fn bind(processor: usize) -> io::Result<()> {
+        let is_bound = core_affinity::set_for_current(core_affinity::CoreId { id: processor });
+        if is_bound { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+
+    /// Miri has no processors.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    pub(super) fn processors() -> io::Result<Vec<usize>> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    pub(super) fn bind(_: usize) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    pub(super) fn before_binding(_: usize) -> Option<Set> {
+        None
+    }
+
+    pub(super) fn affinity(_: i32) -> Option<Set> {
+        None
+    }
+
+    pub(super) fn restore(&(): &Set) {}
+
+    pub(super) fn unpin() {}
+
+    pub(super) fn count(_: bool) -> Option<usize> {
+        None
+    }
+
+    pub(super) fn of_threads(_: impl Iterator<Item = i32>) -> Option<usize> {
+        None
+    }
+
+    pub(super) fn this_thread() -> i32 {
+        0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(all(target_os = "linux", not(miri)))]
+    fn workers_share_a_core_only_if_there_are_more_of_them_than_cores() {
+        let deal = |numbers: &[usize]| Deal(numbers.to_vec());
+        let machine = crate::machine::described::two_nodes_and_four_caches("turns");
+        // By number two of a core are next to each other on many a machine, and half the machine away on others.
+        let paired = deal(&[0, 8, 1, 9, 2, 10, 3]).in_turns(machine.root());
+        assert_eq!(paired.numbers(), [0, 1, 2, 3, 8, 9, 10]);
+        assert_eq!(deal(&[0, 1, 2, 8, 9]).in_turns(machine.root()).numbers(), [0, 1, 2, 8, 9]);
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "there are no processors")]
+    fn the_parts_of_pinned_workers_are_made_on_their_processors() {
+        let make = |worker: usize| (worker, thread::current().id(), system::processors().ok());
+        let here = thread::current().id();
+        assert!(Deal::default().on_each(3, make).iter().all(|part| part.1 == here));
+        let places = Deal::of_this_thread(Path::new(ROOT)).expect("the system tells the processors");
+        let parts = places.on_each(3, make);
+        for (index, (worker, thread, processors)) in parts.iter().enumerate() {
+            assert_eq!((*worker, processors), (index, &Some(vec![places.to(index).unwrap()])));
+            assert!(*thread != here && parts[..index].iter().all(|other| other.1 != *thread), "{parts:?}");
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Dealing out the handles of one word queue per worker; and a steal attempt on any queue.
+//!
+//! Invariant: after an attempt, nothing is left that only that thief could take.
+
+use std::sync::Arc;
+
+use filch_memory::Native;
+use filch_queue::{Counts, Hand, Owner, Queue, Steal, StealMany, Task, Thief, deal_out};
+
+use super::policy::{First, Haul};
+use crate::machine::processors::Deal;
+
+/// Tries to take a task by `attempt`. Also answers the worker's own thieves, since every wait loop steals. Where the
+/// attempt may [wait](filch_queue::Progress::WaitsForOwner), it first gives its own thieves an answer that lasts, so no
+/// two workers wait for each other.
+///
+/// Where thieves [poll](Queue::polls) for the owner's answer, the thief waits for it a while, and then withdraws the
+/// request; where it cannot [withdraw](Queue::WITHDRAWS) that, it waits until the answer comes. Afterwards nothing is
+/// left that only this thief could take, so it may sleep or run something else; where it cannot withdraw what was
+/// granted, the owner revokes its grant, unless it is told not to. Elsewhere the thief goes on at once, and has the
+/// answer when it comes back. It `insists` now and then while a request stands, for owners that answer only when they
+/// are interrupted.
+pub(crate) fn steal_by<Q: Queue<Native>>(
+    owner: &mut Q::Owner,
+    thief: &mut Q::Thief,
+    mut attempt: impl FnMut(&mut Q::Thief) -> Steal<Task>,
+    insists: impl Fn(),
+) -> Steal<Task> {
+    // On average, a running owner forks or deals within this time; under Miri, where that may take any time, it limits
+    // how long a test waits.
+    const PATIENCE: u32 = if cfg!(miri) { 1 << 4 } else { 1 << 11 };
+    const PAUSES: u32 = PATIENCE / 4;
+    owner.poll();
+    let mut stolen = attempt(thief);
+    if Q::polls(thief) {
+        let mut round = 0_u32;
+        while stolen == Steal::Pending {
+            round = round.wrapping_add(1);
+            if Q::WITHDRAWS && round > PATIENCE {
+                return thief.quiesce().map_or(Steal::Pending, Steal::Task);
+            }
+            if round.is_multiple_of(PAUSES) {
+                insists();
+                // The owner may need this processor, and can answer only while the request stands.
+                std::thread::yield_now();
+            } else {
+                std::hint::spin_loop();
+            }
+            owner.poll();
+            stolen = attempt(thief);
+        }
+    } else if stolen == Steal::Pending {
+        insists();
+    }
+    stolen
+}
+
+/// Makes a worker's handles share one set of counters.
+pub(crate) fn count_in<Q: Queue<Native>>((owner, thieves): &mut Hand<Q>) -> Arc<Counts> {
+    let counts = Arc::default();
+    owner.count_in(&counts);
+    thieves.iter_mut().flatten().for_each(|thief| thief.count_in(&counts));
+    counts
+}
+
+/// Makes a queue for each worker, at its place unless they have something in common, and deals out the handles.
+///
+/// # Safety
+/// One thread at a time uses the handles of one worker.
+pub(crate) unsafe fn deal_any<Q: Queue<Native>>(
+    workers: usize,
+    capacity: usize,
+    params: &Q::Params,
+    places: &Deal,
+) -> Vec<Hand<Q>> {
+    // SAFETY: the caller's promise.
+    let together = unsafe { Q::make_together(workers, capacity, params) };
+    together.unwrap_or_else(|| deal_out::<Q, _>(places.on_each(workers, |_| Q::make(capacity, workers - 1, params))))
+}
+
+/// Makes a queue for each worker, at its place, and one handle on each for all thieves.
+pub(crate) fn deal_alike<Q: Queue<Native>>(
+    workers: usize,
+    capacity: usize,
+    params: &Q::Params,
+    places: &Deal,
+) -> (Vec<Q::Owner>, Arc<[Q::Thief]>) {
+    assert!(Q::THIEVES_ALIKE, "each thief needs its own handle");
+    let made = places.on_each(workers, |_| Q::make(capacity, 1, params));
+    let (owners, thieves): (Vec<Q::Owner>, Vec<Vec<Q::Thief>>) = made.into_iter().unzip();
+    (owners, thieves.into_iter().flatten().collect())
+}
+
+/// What a thief takes at once, and the operation for it.
+pub(crate) struct Loot<Q: Queue<Native>> {
+    pub(crate) haul: Haul,
+    steal: fn(&mut Q::Thief, usize, &mut Vec<Task>) -> Steal<usize>,
+}
+
+impl<Q: Queue<Native>> Clone for Loot<Q> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<Q: Queue<Native>> Copy for Loot<Q> {}
+
+impl<Q: Queue<Native, Thief: StealMany<Task>>> Loot<Q> {
+    /// # Panics
+    /// If it is no task.
+    #[track_caller]
+    pub(crate) fn of(haul: Haul) -> Self {
+        assert!(haul.most > 0, "a thief takes at least one task");
+        Self { haul, steal: Q::Thief::steal_many }
+    }
+}
+
+impl<Q: Queue<Native>> Loot<Q> {
+    /// Makes one attempt. Returns the stolen task to run first, and adds the others, if any, to `spoils`, which is
+    /// empty.
+    pub(crate) fn take(self, thief: &mut Q::Thief, spoils: &mut Vec<Task>) -> Steal<Task> {
+        (self.steal)(thief, self.haul.most, spoils).map(|_| match self.haul.first {
+            First::Newest => spoils.pop().expect("a theft has a task"),
+            First::Oldest => spoils.remove(0),
+        })
+    }
+}

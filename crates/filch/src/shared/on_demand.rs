@@ -1,0 +1,165 @@
+//! How a pool starts the threads of workers that come [late](super::late), when it needs them.
+//!
+//! Invariant: whoever wakes such a worker, or posts a job to it, starts its thread, or learns that it has none.
+
+use std::io;
+use std::process::abort;
+use std::sync::Arc;
+
+use super::common::Common;
+use super::late::{Begins, Late, State};
+use crate::machine::thread::Thread;
+use crate::unwind::warn;
+
+impl Common {
+    /// Says that some workers, which sleep, have no threads yet. Called before other threads know the pool.
+    pub(crate) fn come_late(self: &Arc<Self>, late: Late) {
+        let late = Arc::new(late);
+        let is_first = self.late.set(Arc::clone(&late)).is_ok();
+        debug_assert!(is_first, "a pool is made once");
+        let common = Arc::downgrade(self);
+        self.dormitory.on_rouse(move |worker| {
+            // Whoever wakes a worker keeps what it belongs to.
+            let common = || common.upgrade().expect("a worker has its pool");
+            match late.start(worker, || common().is_over()) {
+                Ok(true) => return true,
+                Ok(false) => {}
+                Err(error) => {
+                    late.warns(worker, &error);
+                    common().may_need(worker);
+                }
+            }
+            common().goes_without(worker);
+            false
+        });
+    }
+
+    /// Says that the current thread is a worker's, with the processors that all have.
+    pub(crate) fn has_begun(&self) {
+        if let Some(late) = self.late.get() {
+            late.inherited.is_like_this();
+        }
+    }
+
+    /// Called first by a thread that has started late.
+    pub(crate) fn has_come_late(&self) {
+        if let Some(late) = self.late.get() {
+            late.starts_others(|| self.is_closing());
+        }
+    }
+
+    /// Counts a late worker, which has been woken, as one that has ended its search and left.
+    fn goes_without(&self, worker: usize) {
+        self.stands_in_no_more(worker);
+        self.dormitory.sleepers().end_search();
+    }
+
+    fn stands_in_no_more(&self, worker: usize) {
+        if let Some(spares) = self.spares.as_ref().filter(|spares| spares.has(worker)) {
+            spares.ends();
+            spares.notify();
+        }
+    }
+
+    /// Called before jobs that only one worker each may run are posted to all.
+    ///
+    /// # Panics
+    /// If the system refuses a worker its thread.
+    pub(crate) fn needs_all(&self) {
+        if let Some(late) = self.late.get()
+            && let Err(error) = late.starts_all(|| self.is_closing())
+        {
+            panic!("a worker of this pool cannot have a thread ({error}), so it can run no broadcast");
+        }
+    }
+
+    /// Called after a job that only `worker` may run has been posted, and the worker notified.
+    pub(crate) fn needs(&self, worker: usize) {
+        if let Some(late) = self.late.get()
+            && let Err(error) = late.try_again(worker)
+        {
+            warn(format_args!("worker {worker} has a job and cannot have a thread ({error}); aborting"));
+            abort();
+        }
+    }
+
+    /// Called after a worker has died. Whoever posts a job to it after this finds it dead.
+    fn may_need(&self, worker: usize) {
+        if self.has_mail(worker) {
+            self.needs(worker);
+        }
+    }
+
+    /// The number of workers whose threads are apart from those that the pool was started with.
+    pub(crate) fn threads_apart(&self) -> usize {
+        self.late.get().map_or(0, |late| late.states.len())
+    }
+
+    /// Whether such a worker has left and missed a job which only that may run.
+    pub(crate) fn late_misses_mail(&self) -> bool {
+        self.missing_mail().next().is_some()
+    }
+
+    /// Starts the threads of such workers again. Adds the former ones. Returns whether there were any.
+    ///
+    /// # Errors
+    /// The system's, if it refuses a thread.
+    pub(crate) fn late_comes_back(&self, former: &mut Vec<Thread>) -> io::Result<bool> {
+        self.missing_mail().try_fold(false, |_, (late, worker)| {
+            former.extend(late.come_back(worker)?);
+            Ok(true)
+        })
+    }
+
+    fn missing_mail(&self) -> impl Iterator<Item = (&Late, usize)> {
+        // In this order: one that has left reads no more mail.
+        self.late_workers().filter(|(late, worker)| late.is(*worker, State::has_left) && self.has_mail(*worker))
+    }
+
+    fn late_workers(&self) -> impl Iterator<Item = (&Late, usize)> {
+        self.late.get().into_iter().flat_map(|late| late.workers().map(move |worker| (&**late, worker)))
+    }
+
+    /// Returns whether all that [come late](Self::come_late) have left. Those without a thread do so here, after the
+    /// others, unless a guest has the seat.
+    pub(crate) fn late_has_left(&self) -> bool {
+        let Some(late) = self.late.get() else { return true };
+        let retire = |worker| {
+            let place = self.dormitory.place(worker);
+            let is_taken = place.take(self.dormitory.sleepers());
+            if is_taken {
+                place.hand_over();
+                self.stands_in_no_more(worker);
+            }
+            is_taken
+        };
+        late.workers().all(|worker| late.is(worker, State::is_finished))
+            && late.workers().all(|worker| late.leaves(worker, retire))
+    }
+
+    /// Takes the threads of such workers, which leave, or have left.
+    pub(crate) fn late_threads(&self) -> Vec<Thread> {
+        self.late_workers().filter_map(|(late, worker)| late.state(worker)?.take_thread()).collect()
+    }
+
+    /// Starts the threads of all that come late, which have left. The pool goes on without those that the system
+    /// refuses.
+    pub(crate) fn late_starts_again(&self) {
+        for (late, worker) in self.late_workers() {
+            let Some(mut state) = late.state(worker) else { continue };
+            *state = State::Dead;
+            if let Err(error) = late.begin_in(&mut state, worker, Begins::Awake) {
+                late.warns(worker, &error);
+                drop(state);
+                self.may_need(worker);
+            }
+        }
+    }
+
+    /// Wakes all workers that have a thread, or a guest.
+    pub(crate) fn notify_all(&self) {
+        let is_absent =
+            |worker| self.late.get().is_some_and(|late| late.is(worker, |state| matches!(state, State::Absent)));
+        self.dormitory.notify_all_but(is_absent);
+    }
+}

@@ -1,0 +1,34 @@
+//! How many jobs each worker has begun and ended; and what takes the panics of those that nobody joins.
+//!
+//! Invariant: one thread at a time writes a tally. What the two numbers say of a pool is in
+//! [`detached`](crate::worker::detached).
+
+use std::any::Any;
+use std::sync::Arc;
+
+use filch_memory::{Atomic, Memory, Native, Ordering};
+
+/// What takes the payloads of jobs that nobody joins.
+pub(crate) type PanicHandler = Arc<dyn Fn(Box<dyn Any + Send>) + Send + Sync>;
+
+/// How many jobs and calls a worker has begun, and how many it has ended. Only the holder of its seat writes it.
+pub(crate) struct Tally {
+    pub(crate) begun: <Native as Memory>::AtomicUsize,
+    pub(crate) ended: <Native as Memory>::AtomicUsize,
+}
+
+impl Tally {
+    pub(crate) fn new() -> Self {
+        Self { begun: Atomic::new(0), ended: Atomic::new(0) }
+    }
+
+    pub(crate) fn begins(&self) {
+        // Relaxed, both: there is one writer, and the job's end publishes it.
+        self.begun.store(self.begun.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+    }
+
+    pub(crate) fn ends(&self) {
+        // Relaxed: there is one writer. Release: pairs with the load in `Common::is_idle`.
+        self.ended.store(self.ended.load(Ordering::Relaxed).wrapping_add(1), Ordering::Release);
+    }
+}

@@ -1,0 +1,497 @@
+//! A worker of a run, which makes jobs, runs them, and waits for them.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::ptr::{self, NonNull};
+
+use filch_memory::Native;
+use filch_queue::{ChaseLev, Queue, Task};
+
+use super::blocks::{Blocks, JobPlace, Kin};
+use super::handle::Job;
+use super::shared::{Abandoned, Parts, Shared};
+use crate::protocol::lineage::Descent;
+use crate::teams::worker_queue::{Tally, WorkerQueue};
+use crate::worker::patience::Patience;
+
+/// A worker of a run, as a job sees it: to make jobs and wait for them.
+///
+/// `'s` is the run; `'env` is the lifetime of borrows from its surroundings.
+///
+/// Whoever has the reference to it is the worker: nothing of it belongs to a thread, so a job may lend it to a branch
+/// or to another thread.
+///
+/// ```
+/// use std::sync::atomic::{AtomicU32, Ordering};
+///
+/// let sum = &AtomicU32::new(0);
+/// filch::jobs::Jobs::new(2).run(|w| {
+///     let spawns = || {
+///         w.spawn(|_| _ = sum.fetch_add(1, Ordering::Relaxed));
+///         w.wait_for_children();
+///         sum.load(Ordering::Relaxed)
+///     };
+///     let (spawned, other) = filch::join(spawns, || 2);
+///     assert_eq!((spawned, other), (1, 2));
+/// });
+/// ```
+///
+/// ```compile_fail
+/// filch::jobs::Jobs::new(2).run(|w| {
+///     filch::join(|| w.spawn(|_| ()), || w.spawn(|_| ())); // two are not the worker at once
+/// });
+/// ```
+pub struct JobWorker<'s, 'env: 's, Q: Queue<Native> = ChaseLev> {
+    index: usize,
+    queue: WorkerQueue<Q>,
+    blocks: Blocks<'s>,
+    /// The job being run, which is unfinished; for the caller's worker, at the bottom, the run itself.
+    current: NonNull<Kin>,
+    /// Parts of one job that are finished but not yet subtracted. This does not delay the job's end: while there are
+    /// such parts, this worker is running another part of the job, or about to look for its next job.
+    put_off: PutOff,
+    /// As [`Shared`] has it.
+    parts: Parts,
+    shared: &'s Shared<'s>,
+    /// Invariant in both.
+    run: PhantomData<&'s mut &'env mut ()>,
+}
+
+// SAFETY: the queue's owner and thieves are `Send`. The pointers are to jobs, of which other threads use only the
+// counts, which are atomics, and to blocks, which are only this worker's to fill; and one thread at a time has the
+// worker.
+unsafe impl<Q: Queue<Native>> Send for JobWorker<'_, '_, Q> {}
+
+/// A number of finished parts of a job.
+struct PutOff {
+    kin: NonNull<Kin>,
+    parts: u32,
+}
+
+impl<Q: Queue<Native>> fmt::Debug for JobWorker<'_, '_, Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JobWorker")
+            .field("index", &self.index)
+            .field("tally", &self.queue.tally)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
+    /// Creates a worker on an empty queue.
+    pub(super) fn new(index: usize, queue: WorkerQueue<Q>, shared: &'s Shared<'s>) -> Self {
+        let blocks = Blocks::new(index, shared.spare);
+        let root = NonNull::from(&shared.root);
+        let put_off = PutOff { kin: root, parts: 0 };
+        Self { index, queue, blocks, current: root, put_off, parts: shared.parts, shared, run: PhantomData }
+    }
+
+    /// Returns the worker's queue and tally when the run is over.
+    pub(super) fn leave(mut self) -> (WorkerQueue<Q>, Tally) {
+        // No thief is to wait for a worker that has gone.
+        self.queue.rest();
+        let tally = self.queue.take_tally();
+        (self.queue, Tally { pushed: self.blocks.taken(), ..tally })
+    }
+
+    /// The worker's number, below [`JobWorker::workers`].
+    #[inline]
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// The number of workers.
+    pub fn workers(&self) -> usize {
+        self.queue.workers()
+    }
+
+    /// Makes a child of the current job, for this worker or a thief. The body given to `run` makes children of the run.
+    ///
+    /// Cost: two copies of the closure, which needs a box if it has more than 40 bytes or an alignment of more than 8;
+    /// and at most two atomic updates besides those of the queue.
+    ///
+    /// ```
+    /// use filch::jobs::{JobWorker, Jobs};
+    /// use std::sync::atomic::{AtomicU32, Ordering};
+    ///
+    /// fn count<'s>(w: &mut JobWorker<'s, '_>, nodes: &'s AtomicU32, depth: u32) {
+    ///     nodes.fetch_add(1, Ordering::Relaxed);
+    ///     if depth > 0 {
+    ///         w.spawn(move |w| count(w, nodes, depth - 1));
+    ///         w.spawn(move |w| count(w, nodes, depth - 1));
+    ///     }
+    /// }
+    /// let nodes = AtomicU32::new(0);
+    /// Jobs::new(2).run(|w| count(w, &nodes, 5));
+    /// assert_eq!(nodes.into_inner(), 63);
+    /// ```
+    ///
+    /// # Panics
+    /// If the job has more than 2³⁰ unfinished children.
+    #[inline]
+    pub fn spawn<F: FnOnce(&mut Self) + Send + 's>(&mut self, work: F) {
+        self.add_to(self.current);
+        let (place, _) = self.make(self.current, work, false);
+        self.queue.push(Task::from_ptr(place));
+    }
+
+    /// Spawns all of `works`, as [`JobWorker::spawn`] does, with one update for 32 children.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicU32, Ordering};
+    ///
+    /// let sum = &AtomicU32::new(0);
+    /// filch::jobs::Jobs::new(2).run(|w| {
+    ///     w.spawn_all((1..=100).map(|n| move |_: &mut _| _ = sum.fetch_add(n, Ordering::Relaxed)));
+    ///     w.wait_for_children();
+    ///     assert_eq!(sum.load(Ordering::Relaxed), 5050);
+    /// });
+    /// ```
+    ///
+    /// # Panics
+    /// As [`JobWorker::spawn`]; or if the iterator panics, after spawning the work that it had returned.
+    #[inline]
+    pub fn spawn_all<F: FnOnce(&mut Self) + Send + 's>(&mut self, works: impl IntoIterator<Item = F>) {
+        let mut works = works.into_iter();
+        loop {
+            let mut batch = Batch { worker: self, places: [NonNull::dangling(); BATCH], len: 0 };
+            for work in works.by_ref().take(BATCH) {
+                let (place, _) = batch.worker.make(batch.worker.current, work, false);
+                batch.places[batch.len] = place;
+                batch.len += 1;
+            }
+            if batch.len < BATCH {
+                return;
+            }
+        }
+    }
+
+    /// As [`JobWorker::spawn`], and returns a handle to wait for the job.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicBool, Ordering};
+    ///
+    /// let done = &AtomicBool::new(false);
+    /// filch::jobs::Jobs::new(2).run(|w| {
+    ///     // The job includes what it spawns.
+    ///     let job = w.start(|w| w.spawn(|_| done.store(true, Ordering::Relaxed)));
+    ///     w.wait(job);
+    ///     assert!(done.load(Ordering::Relaxed));
+    /// });
+    /// ```
+    ///
+    /// # Panics
+    /// As [`JobWorker::spawn`].
+    #[inline]
+    pub fn start<F: FnOnce(&mut Self) + Send + 's>(&mut self, work: F) -> Job<'s> {
+        self.start_in(self.current, work)
+    }
+
+    /// As [`JobWorker::start`], but makes a child of an ancestor of the current job, for instance of the
+    /// [run](JobWorker::root). The ancestor is then not over before the child.
+    ///
+    /// Cost: a step for each job between the two.
+    ///
+    /// # Panics
+    /// As [`JobWorker::spawn`]; and if `ancestor` is not an ancestor.
+    pub fn start_under<F: FnOnce(&mut Self) + Send + 's>(&mut self, ancestor: Job<'s>, work: F) -> Job<'s> {
+        let mut line = std::iter::successors(Some(self.current), |kin| {
+            // SAFETY: the current job and its ancestors are unfinished, so their places are theirs.
+            unsafe { kin.as_ref() }.parent()
+        });
+        let is_ancestor = ancestor.kin == self.root().kin || line.any(|kin| kin == ancestor.kin);
+        assert!(is_ancestor && !ancestor.is_over(), "only ancestors of the current job can get children from it");
+        self.start_in(ancestor.kin, work)
+    }
+
+    /// Returns the current job.
+    pub fn current(&mut self) -> Job<'s> {
+        Job { kin: self.current, life: self.kin().make_known(), run: PhantomData }
+    }
+
+    /// Returns the run itself, the ancestor of all jobs.
+    pub fn root(&self) -> Job<'s> {
+        Job { kin: NonNull::from(&self.shared.root), life: self.shared.root_life, run: PhantomData }
+    }
+
+    /// Waits until a descendant of the current job and all its own descendants are over. Meanwhile the worker runs
+    /// other jobs.
+    ///
+    /// It cannot deadlock: each waiting job began after the job, if any, that its wait delays. The stack must have room
+    /// for nested waiting jobs: few on last-in, first-out queues, on others possibly all jobs.
+    ///
+    /// Once the run is stopped, jobs are dropped unrun, so the wait ends soon.
+    ///
+    /// # Panics
+    /// If the job is neither a descendant nor over. If any job of the run has panicked, in which case the run panics
+    /// too.
+    pub fn wait(&mut self, job: Job<'s>) {
+        if !job.is_over() {
+            // SAFETY: all places stay until the run is over.
+            let descent = unsafe { job.kin().descent_from(job.life, self.current) };
+            let is_descendant = match descent {
+                Descent::Descendant => job.kin != self.current,
+                Descent::Unrelated => false,
+                Descent::Over => true,
+            };
+            assert!(is_descendant, "a job can wait for its descendants only");
+        }
+        self.help_until(|_| job.is_over());
+    }
+
+    /// As [`JobWorker::wait`], for all children of the current job.
+    ///
+    /// # Panics
+    /// If any job of the run has panicked, in which case the run panics too.
+    #[inline]
+    pub fn wait_for_children(&mut self) {
+        self.help_until(|worker| worker.kin().is_left_with(1 + worker.put_off_of(worker.current)));
+    }
+
+    /// Answers thieves, for long jobs that make no others.
+    #[inline]
+    pub fn poll(&mut self) {
+        self.queue.poll();
+    }
+
+    /// Whether to divide a divisible job, because there is nothing for others to steal.
+    #[inline]
+    pub fn wants_jobs(&self) -> bool {
+        self.queue.wants_tasks()
+    }
+
+    /// Whether the run is stopped, so that a long job may return early.
+    #[inline]
+    pub fn is_stopped(&self) -> bool {
+        self.shared.is_stopped()
+    }
+
+    fn kin(&self) -> &Kin {
+        // SAFETY: the current job is unfinished, so its place is its own.
+        unsafe { self.current.as_ref() }
+    }
+
+    /// Counts a child of the current job or an ancestor.
+    #[inline]
+    fn add_to(&self, parent: NonNull<Kin>) {
+        // SAFETY: the current job is unfinished, and so are its ancestors.
+        let parent = unsafe { parent.as_ref() };
+        match self.parts {
+            Parts::Together => parent.add(1),
+            Parts::OneByOne => parent.add_by_update(),
+        }
+    }
+
+    #[inline]
+    fn start_in<F: FnOnce(&mut Self) + Send + 's>(&mut self, parent: NonNull<Kin>, work: F) -> Job<'s> {
+        self.add_to(parent);
+        let (place, life) = self.make(parent, work, true);
+        self.queue.push(Task::from_ptr(place));
+        Job { kin: place.cast(), life, run: PhantomData }
+    }
+
+    /// Makes a job. Its parent counts it before any other thread learns of it.
+    #[inline]
+    fn make<F: FnOnce(&mut Self) + Send + 's>(
+        &mut self,
+        parent: NonNull<Kin>,
+        work: F,
+        known: bool,
+    ) -> (NonNull<JobPlace>, u32) {
+        let place = self.blocks.take();
+        // SAFETY: the place is this worker's, and holds no work.
+        unsafe {
+            let life = place.cast::<Kin>().as_ref().begin(Some(parent), known);
+            JobPlace::fill(place, work);
+            (place, life)
+        }
+    }
+
+    /// Runs jobs of any descent until `done`.
+    ///
+    /// # Panics
+    /// If a job has panicked.
+    #[inline]
+    fn help_until(&mut self, done: impl Fn(&Self) -> bool) {
+        let mut patience = self.queue.patience();
+        let is_broken = loop {
+            let is_done = done(self);
+            if self.shared.is_broken() {
+                break true;
+            }
+            if is_done {
+                break false;
+            }
+            self.help(&mut patience, |worker| done(worker) || worker.shared.is_broken());
+        };
+        // The code after the wait may take long.
+        if self.put_off.kin != self.current {
+            self.take_off();
+        }
+        if is_broken {
+            resume_unwind(Box::new(Abandoned));
+        }
+    }
+
+    /// Runs jobs until the run is over.
+    pub(super) fn live(&mut self) {
+        let mut patience = self.queue.patience();
+        while !self.root().is_over() {
+            self.help(&mut patience, |worker| worker.root().is_over());
+        }
+    }
+
+    /// Runs a job, unless it is `done` before there is any.
+    #[inline(always)]
+    fn help(&mut self, patience: &mut Patience, done: impl Fn(&Self) -> bool) {
+        if let Some(task) = self.queue.pop() {
+            self.execute(task.as_ptr());
+        } else {
+            self.help_others(patience, done);
+        }
+    }
+
+    #[cold]
+    fn help_others(&mut self, patience: &mut Patience, done: impl Fn(&Self) -> bool) {
+        self.take_off();
+        loop {
+            if let Some(task) = self.queue.steal() {
+                self.queue.works();
+                patience.renew();
+                return self.execute(task.as_ptr());
+            }
+            if done(self) {
+                return self.queue.works();
+            }
+            // Nobody else fills its queue.
+            self.queue.idles();
+            patience.wait_or_nap();
+        }
+    }
+
+    /// Runs a job, or drops it if the run is stopped, and finishes it.
+    #[inline(always)]
+    fn execute(&mut self, place: NonNull<JobPlace>) {
+        let kin = place.cast::<Kin>();
+        // SAFETY: the job is unfinished, so the place is its own.
+        if unsafe { kin.as_ref() }.parent() != Some(self.put_off.kin) {
+            self.take_off();
+        }
+        let outer = std::mem::replace(&mut self.current, kin);
+        let worker = if self.is_stopped() {
+            ptr::null_mut()
+        } else {
+            self.queue.tally.run += 1;
+            ptr::from_mut(self).cast()
+        };
+        // SAFETY: the queue gives out each job once, to workers of this run, whose types differ only in lifetimes.
+        let result = catch_unwind(AssertUnwindSafe(|| unsafe { JobPlace::run(place, worker) }));
+        self.current = outer;
+        if let Err(payload) = result {
+            self.shared.has_panicked(payload);
+        }
+        self.finish(kin);
+    }
+
+    fn put_off_of(&self, kin: NonNull<Kin>) -> u32 {
+        if self.put_off.kin == kin { self.put_off.parts } else { 0 }
+    }
+
+    /// Finishes a part of a job, now or put off while that is early enough, and any ancestors that are then over.
+    #[inline]
+    pub(super) fn finish(&mut self, mut kin: NonNull<Kin>) {
+        if self.parts == Parts::OneByOne {
+            while let Some(parent) = self.end(kin, 1) {
+                kin = parent;
+            }
+            return;
+        }
+        loop {
+            if self.put_off.kin != kin {
+                self.take_off();
+                self.put_off.kin = kin;
+            }
+            self.put_off.parts += 1;
+            // SAFETY: the part is unfinished, so the place is the job's.
+            if !unsafe { kin.as_ref() }.is_left_with(self.put_off.parts) {
+                return;
+            }
+            let parts = std::mem::take(&mut self.put_off.parts);
+            match self.end(kin, parts) {
+                Some(parent) => kin = parent,
+                None => return,
+            }
+        }
+    }
+
+    /// Subtracts the parts that were put off.
+    fn take_off(&mut self) {
+        let mut parts = std::mem::take(&mut self.put_off.parts);
+        let mut kin = self.put_off.kin;
+        while parts > 0
+            && let Some(parent) = self.end(kin, parts)
+        {
+            (kin, parts) = (parent, 1);
+        }
+    }
+
+    /// Finishes parts of a job. If they were the last, gives back its place and returns the parent, of which the caller
+    /// must then finish a part.
+    #[inline]
+    fn end(&self, kin: NonNull<Kin>, parts: u32) -> Option<NonNull<Kin>> {
+        let finish = |kin: &Kin| match self.parts {
+            Parts::Together => kin.finish(parts),
+            Parts::OneByOne => kin.finish_by_update(),
+        };
+        // SAFETY: the parts are unfinished, so the place is the job's; and it still is if they were the last.
+        let parent = unsafe { finish(kin.as_ref()).then(|| kin.as_ref().parent()) }??;
+        // SAFETY: a job that has a parent lies in a place of its maker's blocks. It has been run or dropped, and is
+        // over.
+        unsafe { self.blocks.give_back(kin.cast()) };
+        Some(parent)
+    }
+}
+
+const BATCH: usize = 32;
+
+/// Jobs that have been made, but neither counted nor pushed.
+struct Batch<'w, 's, 'env: 's, Q: Queue<Native>> {
+    worker: &'w mut JobWorker<'s, 'env, Q>,
+    places: [NonNull<JobPlace>; BATCH],
+    len: usize,
+}
+
+impl<Q: Queue<Native>> Drop for Batch<'_, '_, '_, Q> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.len > 0 {
+            if self.worker.parts == Parts::Together {
+                self.worker.kin().add(self.len as u32);
+            }
+            for place in &self.places[..self.len] {
+                if self.worker.parts == Parts::OneByOne {
+                    self.worker.add_to(self.worker.current);
+                }
+                self.worker.queue.push(Task::from_ptr(*place));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Jobs;
+
+    #[test]
+    fn places_are_reused() {
+        Jobs::new(1).run(|w| {
+            // Several times as many as a block has.
+            for _ in 0..if cfg!(miri) { 150 } else { 20_000 } {
+                w.spawn(|_| ());
+                w.wait_for_children();
+            }
+            assert_eq!(w.blocks.number(), 1);
+        });
+    }
+}

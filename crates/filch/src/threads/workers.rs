@@ -1,0 +1,128 @@
+//! The part of the [`Builder`] that sets the workers: how many there are, how many work, and where.
+
+use crate::machine::processors::{Allowed, Deal};
+use crate::machine::topology::CoreKind;
+use crate::protocol::state::MAX_WORKERS;
+#[cfg(doc)]
+use crate::threads::thread_pool::ThreadPool;
+use crate::threads::{builder::Builder, defaults::workers_by_environment, error::BuildError};
+use crate::worker::plumbing::Pool;
+
+impl<P: Pool> Builder<P> {
+    /// Sets the number of workers. Default: the environment variable `FILCH_WORKERS`, else the number of processors
+    /// that the current thread may use, but at most four times those that a container's quota grants; of these workers
+    /// as many work as there are processors and quota, [at any time](Self::follow_processors).
+    ///
+    /// ```
+    /// let pool = filch::ThreadPool::builder().workers(3).build()?;
+    /// assert_eq!(pool.workers(), 3);
+    /// assert!(filch::ThreadPool::builder().workers(0).build().is_err());
+    /// # Ok::<(), filch::BuildError>(())
+    /// ```
+    pub fn workers(mut self, workers: usize) -> Self {
+        self.workers = Some(workers);
+        self
+    }
+
+    /// Sets whether the number of workers that work at once follows the processors that they may use and, in
+    /// containers, the quota of processor time (control groups of Linux, version 1 or 2; a part of a processor counts
+    /// as one). Default: yes, unless [`workers`](Self::workers) or `FILCH_WORKERS` says how many there are. Never for
+    /// [pinned](Self::pin) workers.
+    ///
+    /// [`ThreadPool::workers`] stays what it is. If processors or quota fall below that number, the others end what
+    /// they have begun, and sleep until there is more again; meanwhile they are [spares](Self::spares) for workers that
+    /// block. Workers ask the system once a second, and not while all sleep: so a change takes effect a second later,
+    /// and an idle pool costs nothing.
+    ///
+    /// ```
+    /// let pool = filch::ThreadPool::builder().workers(64).follow_processors(true).build()?;
+    /// let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    /// assert_eq!(pool.workers(), 64);
+    /// assert!((1..=64).contains(&pool.active_workers()));
+    /// println!("{} of 64 workers for {processors} processors", pool.active_workers());
+    /// # Ok::<(), filch::BuildError>(())
+    /// ```
+    pub fn follow_processors(mut self, follow: bool) -> Self {
+        self.follows = Some(follow);
+        self
+    }
+
+    /// Sets the number of spare workers, each of which works while another one [blocks](crate::blocking). Default:
+    /// none.
+    ///
+    /// They have the numbers after those of the other workers, and [count](ThreadPool::workers) as workers; a
+    /// [broadcast](ThreadPool::broadcast) runs on them too. A spare that is no longer needed ends what it runs first.
+    ///
+    /// ```
+    /// let pool = filch::ThreadPool::builder().workers(2).spares(1).build()?;
+    /// assert_eq!(pool.workers(), 3);
+    /// # Ok::<(), filch::BuildError>(())
+    /// ```
+    pub fn spares(mut self, spares: usize) -> Self {
+        self.spares = spares;
+        self
+    }
+
+    /// Sets whether to pin each worker to its own processor. Default: no. Ignored where the system cannot. Workers
+    /// share a core only if there are more of them than cores, where the system tells which processors do (Linux). The
+    /// memory of a pinned worker (its deque, its counters and all else that is its own) is first written from its
+    /// processor, so that a machine with several memory nodes takes it from the nearest.
+    ///
+    /// ```
+    /// let pool = filch::ThreadPool::builder().workers(2).pin(true).build()?;
+    /// assert_eq!(pool.run(|mut w| w.join(|_| 1, |_| 2)), (1, 2));
+    /// # Ok::<(), filch::BuildError>(())
+    /// ```
+    pub fn pin(mut self, pin: bool) -> Self {
+        self.pin = pin;
+        self
+    }
+
+    /// [Pins](Self::pin) each worker to its own processor of this kind; to any, if the current thread may use none of
+    /// this kind, or the system does not tell (Linux does). Unless their number [is set](Self::workers), there is a
+    /// worker for each.
+    ///
+    /// ```
+    /// use filch::{CoreKind, ThreadPool};
+    ///
+    /// let pool = ThreadPool::builder().pin_to(CoreKind::Efficiency).build()?;
+    /// assert!(pool.workers() >= 1);
+    /// # Ok::<(), filch::BuildError>(())
+    /// ```
+    pub fn pin_to(mut self, cores: CoreKind) -> Self {
+        (self.pin, self.cores) = (true, Some(cores));
+        self
+    }
+
+    /// Returns the processor of each pinned worker; none if workers are not pinned.
+    pub(crate) fn places(&self) -> Deal {
+        let all = Deal::if_pinned(self.pin, &self.machine);
+        self.cores.map_or(all.clone(), |kind| all.only(kind, &self.machine))
+    }
+
+    /// Settles, and returns, the number of workers, and whether they follow the processors.
+    pub(crate) fn settle_workers(&mut self) -> Result<usize, BuildError> {
+        let asked = match self.workers {
+            None => workers_by_environment()?,
+            asked => asked,
+        };
+        self.follows = Some(self.follows.unwrap_or(asked.is_none()) && !self.pin);
+        if let Some(workers) = asked {
+            return Ok(workers);
+        }
+        let allowed = self.allowed();
+        self.allowed = Some(allowed);
+        let processors = match self.cores {
+            Some(_) => self.places().len().max(1).min(allowed.at_once()),
+            None if self.pin => allowed.at_once(),
+            None => allowed.with_room(),
+        };
+        Ok(processors.min(MAX_WORKERS))
+    }
+
+    /// Returns what its workers may use: now, or when their number was settled. It takes a look into files.
+    pub(crate) fn allowed(&self) -> Allowed {
+        let to = if self.unpin { Allowed::to_process } else { Allowed::to_this_thread };
+        self.allowed.unwrap_or_else(|| to(&self.machine))
+    }
+}

@@ -1,0 +1,452 @@
+//! The part of a worker that does not depend on the type of its task pool: its spawned jobs, its policies, its
+//! counters.
+//!
+//! Invariant: only the worker's own thread uses the parts of a [`Home`] that are neither atomic nor constant.
+
+use std::cell::{Cell, UnsafeCell};
+use std::sync::Arc;
+use std::time::Instant;
+
+use fastrand::Rng;
+use filch_memory::{Atomic, Memory, Native, Ordering};
+use filch_queue::clock;
+
+use crate::fork::front::{Front, current};
+use crate::fork::here::{Here, Known};
+use crate::fork::{fast_path, off_stack::Aside, own::Own, slot::Slot, spawned::Spawned};
+use crate::machine::thread_stack::LowerHalf;
+use crate::protocol::sharer::{Sharer, Wakes};
+use crate::protocol::sleep::{Dormitory, Sleepers};
+use crate::protocol::{grain::Time, order::Marks, ticks::Tick, waiting::Sleeper};
+use crate::shared::common::{Common, Spawning};
+use crate::shared::policy::{Idle, Wait};
+use crate::timeline::{Act, Activity, Note};
+use crate::worker::{stats::Counters, trails::Trails, turns::Turns};
+
+/// The part of a worker that does not depend on the type of its task pool.
+pub(crate) struct Home {
+    /// The worker's number.
+    pub(crate) index: usize,
+    pub(crate) common: Arc<Common>,
+    pub(crate) counters: Counters,
+    /// The nesting depth of unrelated jobs that the worker runs while it waits for a scope or another pool.
+    detours: <Native as Memory>::AtomicUsize,
+    /// The front of its task stack, or its only one, and the address of the stack's bottom. Set once, before it starts.
+    stack: Cell<(*const Front, usize)>,
+    /// Jobs that may outlive their spawner.
+    pub(crate) spawned: UnsafeCell<Spawning>,
+    /// The heights at which it has spawned.
+    pub(crate) marks: UnsafeCell<Marks>,
+    /// Its forks that are not on the task stack.
+    aside: Aside,
+    random: Cell<Rng>,
+    /// The victim of its last steal; at first itself.
+    last_victim: Cell<usize>,
+    /// When its unanswered requests began, or when it last [interrupted](crate::Interrupts::by_thieves) a victim.
+    has_waited_since: Cell<Option<Instant>>,
+    pub(crate) turns: Turns,
+    /// How many jobs it has spawned since it last looked elsewhere, if these are few.
+    pub(crate) spawned_in_row: Cell<u32>,
+    /// How many failed leaps have proved right before it looks further, if it [adapts](crate::Leaps::Adaptive).
+    pub(crate) leaps: Cell<u32>,
+    /// For a transitive leapfrogger's searches.
+    pub(crate) trails: Cell<Trails>,
+    /// Of the thread's own stack.
+    lower_half: Cell<LowerHalf>,
+    /// How many times the rest of the stack had been halved, plus one, when the worker began a job although its stack
+    /// was [low](Home::is_stack_low); else 0.
+    reluctant: Cell<u32>,
+    /// Whom the worker wakes once its turn is over.
+    owed: Cell<Wakes>,
+    /// Whether the thread is in the handler of a signal.
+    pub(crate) is_interrupted: Cell<bool>,
+    /// What loops that start here know of a block around them. After a panic it is stale, which costs a loop a look at
+    /// the clock.
+    pub(crate) outer: Cell<Outer>,
+}
+
+impl Home {
+    /// Makes the type-erased parts of all workers of a pool.
+    pub(crate) fn create(common: &Arc<Common>, spawned: Vec<Spawning>) -> Vec<Self> {
+        let spawned = spawned.into_iter().enumerate();
+        spawned
+            .map(|(index, spawned)| Self {
+                index,
+                common: Arc::clone(common),
+                counters: Counters::new(),
+                detours: Atomic::new(0),
+                stack: Cell::new((std::ptr::null(), 0)),
+                spawned: UnsafeCell::new(spawned),
+                marks: UnsafeCell::default(),
+                aside: Aside::default(),
+                random: Cell::new(Rng::with_seed(index as u64)),
+                last_victim: Cell::new(index),
+                has_waited_since: Cell::new(None),
+                turns: Turns::default(),
+                spawned_in_row: Cell::new(0),
+                leaps: Cell::new(1),
+                owed: Cell::default(),
+                is_interrupted: Cell::new(false),
+                outer: Cell::default(),
+                trails: Cell::default(),
+                lower_half: Cell::default(),
+                reluctant: Cell::new(0),
+            })
+            .collect()
+    }
+
+    /// Sets the front of the worker's task stack, or its only front, and the stack's bottom.
+    pub(crate) fn attach(&self, front: &Front, bottom: *mut Slot) {
+        self.stack.set((front, bottom.addr()));
+    }
+
+    /// Whether the worker's tasks may descend from something other than its stolen task. Precondition for a correct
+    /// `false`: the caller has just won a task from it.
+    pub(crate) fn is_on_detour(&self) -> bool {
+        // Relaxed: the worker published the task after it began the detour, and does not end the detour before the task
+        // is settled.
+        self.detours.load(Ordering::Relaxed) != 0
+    }
+
+    /// Runs `f`, an unrelated job, with [`Home::is_on_detour`] set.
+    pub(crate) fn on_detour(&self, f: impl FnOnce()) {
+        self.begins_detour();
+        f();
+        self.ends_detour();
+    }
+
+    /// Begins an unrelated job.
+    #[inline(always)]
+    pub(crate) fn begins_detour(&self) {
+        // Relaxed, here and below: the tasks' edges publish it, and there is one writer.
+        self.detours.store(self.detours.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+
+    /// Ends an unrelated job.
+    #[inline(always)]
+    pub(crate) fn ends_detour(&self) {
+        self.detours.store(self.detours.load(Ordering::Relaxed) - 1, Ordering::Relaxed);
+    }
+
+    /// Returns a random number below `bound`, which is not 0.
+    fn random_below(&self, bound: usize) -> usize {
+        // While it is out there is one without a state to compute.
+        let mut random = self.random.replace(Rng::with_seed(0));
+        let number = random.usize(..bound);
+        self.random.set(random);
+        number
+    }
+
+    /// Returns what `look` finds first at the workers, including this one, in the order in which this one looks for
+    /// work.
+    pub(crate) fn at_victims<R>(&self, look: impl FnMut(usize) -> Option<R>) -> Option<R> {
+        if let Some(near) = &self.common.near {
+            return near.order(self.index, self.random_below(usize::MAX)).find_map(look);
+        }
+        let (workers, last) = (self.common.workers(), self.last_victim.get());
+        self.common.habits.victims.order(workers, self.index, last, self.random_below(workers)).find_map(look)
+    }
+
+    /// Records a steal from `victim`.
+    pub(crate) fn has_stolen_from(&self, victim: usize) {
+        self.last_victim.set(victim);
+        self.has_waited_since.set(None);
+    }
+
+    /// Interrupts `victim`, which it has asked for a task, if interrupts make workers answer.
+    #[cold]
+    pub(crate) fn wants_answer(&self, victim: usize) {
+        self.common.want_tick();
+        if let Some(calls) = &self.common.calls
+            && !self.common.dormitory.place(victim).would_help(|_| true)
+        {
+            calls.call(victim, &self.has_waited_since);
+        }
+    }
+
+    /// Prepares for its thread, which has just started, with a stack of `bytes` or more; 0 if unknown.
+    pub(crate) fn begins(&self, bytes: usize) {
+        self.lower_half.set(LowerHalf::of(bytes));
+        self.makes_room();
+    }
+
+    /// Prepares for a transitive leapfrogger's searches.
+    pub(crate) fn makes_room(&self) {
+        if self.common.wait == Wait::Transitive {
+            let mut trails = Trails::default();
+            trails.begin(self.common.workers());
+            self.trails.set(trails);
+        }
+    }
+
+    /// Runs `f`, and notes what the worker does meanwhile.
+    #[inline(always)]
+    pub(crate) fn doing<R>(&self, activity: Activity, f: impl FnOnce() -> R) -> R {
+        self.turns(true, activity);
+        let result = f();
+        self.turns(false, activity);
+        result
+    }
+
+    /// The worker has found nothing to run.
+    pub(crate) fn falls_idle(&self) {
+        if self.counters.idle.begin() {
+            self.notes(Note::Begins(Activity::Idle));
+        }
+    }
+
+    /// The worker has found something, or what it waited for is over.
+    pub(crate) fn gets_busy(&self) {
+        if self.counters.idle.end() {
+            self.notes(Note::Ends(Activity::Idle));
+        }
+    }
+
+    /// Runs `f` on another thread that is the worker meanwhile, with its own stack.
+    pub(crate) fn on_another_stack(&self, f: impl FnOnce()) {
+        let half = self.lower_half.replace(LowerHalf::of(0));
+        f();
+        self.lower_half.set(half);
+    }
+
+    /// The worker's turn as the owner of its task stack is over.
+    #[inline]
+    pub(crate) fn ends_turn(&self) {
+        if self.owed.get() != Wakes::Nobody {
+            self.owed.take().wake(self);
+        }
+    }
+
+    /// Whether more than half of the thread's stack is used, too much to nest unrelated work.
+    pub(crate) fn is_stack_low(&self) -> bool {
+        self.lower_half.get().has_begun()
+    }
+
+    /// On a low stack, before the worker does what others should do: naps, and returns `true`, unless there are no
+    /// others or it has [napped](Common::leaves_to_others) for long. What it waits for may end meanwhile; so it naps
+    /// longer, even alone, the less of the stack is left. Once it has run some work after all, it naps again for work
+    /// within that only when half of the rest is used.
+    pub(crate) fn hesitates(&self, naps: &Cell<u32>) -> bool {
+        const NAPS: u32 = 10;
+        const SCARCE: u32 = 2;
+        // Two seconds in all.
+        const MOST: u32 = 5;
+        let halvings = self.lower_half.get().halvings().min(MOST);
+        let hesitates = halvings >= self.reluctant.get()
+            && naps.get() < NAPS << (2 * halvings)
+            && self.common.leaves_to_others(halvings >= SCARCE);
+        naps.set(if hesitates { naps.get() + 1 } else { 0 });
+        hesitates
+    }
+
+    /// Runs `f`, a job that others should do, although the stack is low.
+    pub(crate) fn reluctantly<R>(&self, f: impl FnOnce() -> R) -> R {
+        let outer = self.reluctant.replace(self.lower_half.get().halvings() + 1);
+        let result = f();
+        self.reluctant.set(outer);
+        result
+    }
+}
+
+/// What a loop within a block of another one knows of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Outer {
+    /// When the block began.
+    pub(crate) began: Time,
+    /// When a loop on this worker last looked at the clock; 0 outside of all fine blocks of several items.
+    pub(crate) looked: Time,
+}
+
+impl<'w> Own<'w, Home> {
+    /// Takes a job posted to this worker.
+    pub(crate) fn next_mail(self) -> Option<Spawned> {
+        self.common.next_mail(self.index)
+    }
+
+    /// Whether there is such a job. A snapshot, accurate enough for a last look before sleep.
+    pub(crate) fn has_mail(self) -> bool {
+        self.common.has_mail(self.index)
+    }
+
+    /// Its forks that are not on the task stack.
+    pub(crate) fn aside(self) -> Own<'w, Aside> {
+        // SAFETY: it is a part of this thread's worker.
+        unsafe { self.part(|home| &home.aside) }
+    }
+
+    /// The front of the worker's task stack, or its only one.
+    pub(crate) fn stack_front(self) -> &'w Front {
+        // SAFETY: `Core::assemble` set it to a front of this worker, which lives as long as this home.
+        unsafe { &*self.seen().stack.get().0 }
+    }
+
+    /// The address of the stack's bottom.
+    pub(crate) fn bottom(self) -> usize {
+        self.stack.get().1
+    }
+
+    /// Whether a poll answers thieves: always, or once per tick.
+    #[inline]
+    pub(crate) fn is_polling(self) -> bool {
+        match self.common.ticks.as_ref().map_or(Tick::NoFlag, |ticks| ticks.take(self.index)) {
+            Tick::NoFlag => true,
+            Tick::NotYet => false,
+            Tick::Made => {
+                self.counters.interrupts.bump();
+                true
+            }
+        }
+    }
+}
+
+impl Front {
+    /// Returns the type-erased part of this front's worker; `None` outside.
+    #[inline]
+    pub(crate) fn home(&self) -> Option<&Home> {
+        // SAFETY: the pointer is null, or `Core::assemble` set it to the home of a worker, which lives as long as its
+        // fronts.
+        unsafe { self.erased_home().cast::<Home>().as_ref() }
+    }
+}
+
+/// Returns the worker, of any pool, that the current thread is; `None` outside. The reference is for calls made on the
+/// worker.
+pub(crate) fn current_home() -> Option<Own<'static, Home>> {
+    // SAFETY: the current front is one of this thread's worker.
+    current().home().map(|home| unsafe { Own::new(home) })
+}
+
+impl<'w> Here<'w> {
+    /// Returns the worker; `None` outside.
+    #[inline]
+    pub(crate) fn home(&self) -> Option<Own<'w, Home>> {
+        // SAFETY: the front is one of this thread's worker.
+        self.front().home().map(|home| unsafe { Own::new(home) })
+    }
+
+    /// Answers thieves from a signal handler, if that is possible now.
+    #[cfg(unix)]
+    pub(crate) fn interrupted(self) {
+        let (Some(home), Some(operations)) = (self.home(), self.front().operations) else { return };
+        home.is_interrupted.set(true);
+        // SAFETY: the table is that of this front.
+        if unsafe { (operations.interrupt)(self) } {
+            // With signals, the worker itself does not count interrupts.
+            home.counters.interrupts.bump();
+        }
+        home.is_interrupted.set(false);
+    }
+}
+
+impl<P: Known> Here<'_, P> {
+    /// Whether other workers would see a fork made here at once, and do not see enough.
+    #[inline]
+    pub(crate) fn lends(&self) -> bool {
+        !self.front().limits.admits_push(self.head().addr())
+            && self.front().home().is_some_and(|home| home.common.workers() > 1)
+            && (!self.is_on_stack() || fast_path::wants_work(self))
+    }
+
+    /// Answers thieves.
+    #[inline]
+    pub(crate) fn poll(self) {
+        let here = self.of_any();
+        let (Some(home), Some(operations)) = (here.home(), here.front().operations) else { return };
+        if home.is_polling() {
+            // SAFETY: the table is that of this front.
+            unsafe { (operations.poll)(here) };
+        }
+    }
+}
+
+impl Common {
+    /// Returns the worker of this pool that the current thread is.
+    pub(crate) fn here(&self) -> Option<Own<'static, Home>> {
+        current_home().filter(|home| std::ptr::eq(&raw const *home.common, self))
+    }
+
+    /// Hands a job to the pool: spawns it if the current thread is a worker of the pool, else injects it.
+    ///
+    /// Out of line, so that what it needs is not part of the spawner's frame, on which other jobs may run.
+    #[inline(never)]
+    pub(crate) fn hand_in(&self, job: Spawned) {
+        match self.here() {
+            // SAFETY: it is used at once, to spawn.
+            Some(_) => unsafe { Here::current() }.spawn(job),
+            None => _ = self.inject(job),
+        }
+    }
+}
+
+impl Sleeper for Home {
+    type Memory = Native;
+
+    fn dormitory(&self) -> &Dormitory<Native> {
+        &self.common.dormitory
+    }
+
+    fn index(&self) -> usize {
+        self.index
+    }
+
+    fn sleeps(&self) -> bool {
+        self.common.habits.idle == Idle::Sleep
+    }
+
+    fn settles(&self) {
+        self.common.dormitory.settle(self.index);
+    }
+
+    fn has_asked(&self) {
+        self.common.want_tick();
+    }
+
+    fn parks(&self) {
+        self.counters.parks.bump();
+        self.common.look();
+        self.notes(Note::Begins(Activity::Asleep));
+    }
+
+    fn has_slept(&self) {
+        self.notes(Note::Ends(Activity::Asleep));
+    }
+
+    fn has_woken(&self) {
+        self.counters.wakeups.bump();
+        self.notes(Note::Does(Act::Wakes));
+    }
+}
+
+impl Sharer for Home {
+    type Memory = Native;
+
+    fn sleepers(&self) -> &Sleepers<Native> {
+        self.common.dormitory.sleepers()
+    }
+
+    fn workers(&self) -> usize {
+        self.common.workers()
+    }
+
+    fn wakes(&self, wakes: Wakes) {
+        self.owed.set(wakes);
+    }
+
+    fn has_aside(&self) -> bool {
+        self.aside.has_overflow()
+    }
+
+    fn now(&self) -> Time {
+        clock::now()
+    }
+
+    fn has_grown(&self) {
+        self.counters.grows.bump();
+        self.notes(Note::Does(Act::Shares));
+    }
+
+    fn has_shrunk(&self) {
+        self.counters.shrinks.bump();
+        self.notes(Note::Does(Act::TakesBack));
+    }
+}
