@@ -317,8 +317,7 @@ impl<'w, P: Pool> Spot<'w, P> {
     }
 
     /// In its [turn](crate::worker::turns::Turns::is_next), finds what this worker may have passed over each time: its
-    /// mail, the lanes of injected jobs, and what other workers have. So nothing waits for ever, however many jobs there
-    /// are.
+    /// mail, injected jobs of both lanes, and what other workers have. So nothing waits for ever.
     fn find_in_turn(&self) -> Option<Find> {
         if self.home().turns.is_next(|| self.has_own()) { self.find_passed_over() } else { None }
     }

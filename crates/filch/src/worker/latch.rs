@@ -25,8 +25,8 @@ pub(crate) type Latch = latch::Latch<Native, Waiter>;
 /// The thread that waits for a latch.
 #[derive(Clone, Debug)]
 pub(crate) enum Waiter {
-    /// A worker: its pool, its number, and [how many jobs it had spawned](crate::fork::own::Own::spawns) before; of that
-    /// the low half, since each frame of a recursion through scopes has a waiter.
+    /// A worker: its pool, its number, and the low half of the number of [jobs that it had
+    /// spawned](crate::fork::own::Own::spawns) before: each frame of a recursion through scopes has a waiter.
     Worker(Arc<Common>, u16, u32),
     Thread(Arc<Event<Native>>),
 }

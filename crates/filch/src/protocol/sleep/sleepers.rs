@@ -1,9 +1,9 @@
 //! A pool's counts of workers that sleep, that search, and that publish work without fences.
 //!
-//! **Edge.** E6: an owner adds itself before a `sleepers_after`; its light barriers afterwards ↔ [`Dormitory::settle`]: a
-//! fence, a look at the number, a heavy barrier. If the look misses the owner, that `sleepers_after` and all later looks
-//! of the owner see the sleeper; if it sees that the owner has gone (acquire), it sees what the owner did before it
-//! subtracted itself (release); else the barriers pair as the fences of E2 do.
+//! **Edge.** E6: an owner adds itself before a `sleepers_after`; then its light barriers ↔ [`Dormitory::settle`]: a
+//! fence, a look at the number, a heavy barrier. If the look misses the owner, that `sleepers_after` and all later
+//! looks of the owner see the sleeper. If the look sees that the owner has gone (acquire), it sees what the owner did
+//! before it subtracted itself (release). Otherwise the barriers pair as the fences of E2 do.
 
 use filch_memory::{Asymmetric, Atomic, AtomicInt, Memory, Ordering};
 
