@@ -53,6 +53,11 @@ impl Allowed {
     }
 }
 
+/// Returns the number of processors that the process may use.
+pub(crate) fn of_process() -> usize {
+    system::count(true).unwrap_or_else(|| thread::available_parallelism().map_or(1, Into::into))
+}
+
 /// Returns the number of processors for which the process has a quota. Miri has no files.
 pub(crate) fn quota(root: &Path) -> Option<usize> {
     if cfg!(all(any(target_os = "linux", target_os = "android"), not(miri))) { cgroup_quota::quota(root) } else { None }

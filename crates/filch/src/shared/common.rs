@@ -12,7 +12,8 @@ use filch_queue::{ChaseLev, Padded, Queue};
 
 use crate::fork::spawned::Spawned;
 use crate::interrupts::by_thieves::Calls;
-use crate::machine::{process, processors::Deal, thread::nap};
+use crate::machine::processors::{self, Deal};
+use crate::machine::{process, thread::nap};
 use crate::protocol::{sleep::Dormitory, ticks::Ticks};
 use crate::shared::policy::{Habits, Leaps, Wait};
 use crate::shared::tally::{PanicHandler, Tally};
@@ -81,6 +82,8 @@ pub(crate) struct Common {
     pub(crate) wait: Wait,
     pub(crate) leaps: Leaps,
     pub(crate) habits: Habits,
+    /// Whether there was a processor for each worker when the pool was made.
+    pub(crate) fits: bool,
     /// Present if some workers are nearer than others, and thieves prefer them.
     pub(crate) near: Option<Near>,
     /// The number of a worker's newest tasks that thieves leave to it.
@@ -143,6 +146,7 @@ impl Common {
             wait,
             leaps,
             habits,
+            fits: workers <= processors::of_process(),
             near: None,
             kept_back,
         };

@@ -5,9 +5,7 @@
 //!
 //! Invariant: a wait returns only once everything has ended, and nothing unwinds out of it before.
 
-use std::cell::Cell;
 use std::sync::Arc;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use filch_memory::Native;
@@ -18,6 +16,7 @@ use crate::protocol::state::MAX_WORKERS;
 use crate::shared::common::Common;
 use crate::unwind::AbortOnUnwind;
 use crate::worker::home::current_home;
+use crate::worker::patience::{is_crowded, yield_for};
 
 /// A count of things that have not ended, and the thread that waits for them.
 pub(crate) type Latch = latch::Latch<Native, Waiter>;
@@ -71,21 +70,13 @@ pub(crate) fn spawns_before(before: u32, now: usize) -> usize {
     now.wrapping_sub((now as u32).wrapping_sub(before).cast_signed() as usize)
 }
 
-thread_local! {
-    /// How many more waits of this thread do not yield, since a yield has been long: other threads want its processor.
-    static CROWDED: Cell<u32> = const { Cell::new(0) };
-}
-
 /// Looks for about as long as it takes to fall asleep and be woken; returns whether the latch is over. In between it
 /// yields the processor, which the awaited things may need, unless that may last as long as a part of another
 /// program's.
 fn is_over_soon(latch: &Latch) -> bool {
     const LONG: Duration = Duration::from_micros(10);
     const LOOKS: u32 = 64;
-    /// A longer yield has let another program work.
-    const PART: Duration = Duration::from_micros(500);
-    const WAITS: u32 = 256;
-    let left = CROWDED.try_with(|left| left.replace(left.get().saturating_sub(1))).unwrap_or(WAITS);
+    let is_crowded = is_crowded();
     let start = Instant::now();
     loop {
         for _ in 0..LOOKS {
@@ -94,14 +85,10 @@ fn is_over_soon(latch: &Latch) -> bool {
             }
             std::hint::spin_loop();
         }
-        let before = start.elapsed();
-        if left > 0 || before > LONG {
+        if is_crowded || start.elapsed() > LONG {
             return false;
         }
-        thread::yield_now();
-        if start.elapsed() - before > PART {
-            let _ = CROWDED.try_with(|left| left.set(WAITS));
-        }
+        yield_for();
     }
 }
 
@@ -136,6 +123,7 @@ mod tests {
 
     use super::*;
     use crate::threads::enter::IsSend;
+    use crate::worker::patience::CROWDED;
 
     #[test]
     fn a_waiter_knows_how_many_jobs_its_worker_had_spawned() {

@@ -1,11 +1,40 @@
 //! Patience: how long a waiting thread stays awake.
 
+use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use crate::machine::thread::nap;
 use crate::protocol::waiting;
 use crate::shared::policy::Idle;
 use crate::worker::home::Home;
+
+thread_local! {
+    /// How many more waits of this thread do not yield, since a yield has been long: other programs want its processor,
+    /// and a thread that sleeps gets it back sooner than one that has yielded.
+    pub(crate) static CROWDED: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Whether the wait that begins here should not yield.
+pub(crate) fn is_crowded() -> bool {
+    CROWDED.try_with(|left| left.replace(left.get().saturating_sub(1))) != Ok(0)
+}
+
+/// A longer yield has let another program work.
+const PART: Duration = Duration::from_micros(500);
+/// The pauses between two looks of a thread that does not yield.
+const LOOK: u32 = 64;
+
+/// Yields the processor, and returns for how long.
+pub(crate) fn yield_for() -> Duration {
+    const WAITS: u32 = 256;
+    let start = Instant::now();
+    std::thread::yield_now();
+    let length = start.elapsed();
+    if length > PART {
+        let _ = CROWDED.try_with(|left| left.set(WAITS));
+    }
+    length
+}
 
 /// Patience: first busy waiting, then yielding the processor, then sleep.
 #[derive(Debug)]
@@ -16,6 +45,10 @@ pub(crate) struct Patience {
     /// How many more yields do not count as rounds if they let another thread run.
     switches: u32,
     idle: Idle,
+    /// Whether a long yield ends it: there is a processor for each worker, so another program has had this one.
+    ends_early: bool,
+    /// Whether it is busy waiting instead of yielding.
+    is_crowded: bool,
     /// How many more yields may be long: at first, and since one was, other threads want this processor.
     contended: u32,
 }
@@ -31,6 +64,7 @@ impl Patience {
     const SPINS: u32 = 7;
     /// Rounds of yields after them.
     const YIELDS: u32 = 6;
+    const END: u32 = Self::SPINS + Self::YIELDS;
     /// How long yields do not count as rounds while nobody else wants the processor: about as long as it takes to wake
     /// a worker on a virtual machine, so that staying awake never takes more than twice as long as sleeping would have.
     const AWAKE: Duration = Duration::from_micros(60);
@@ -47,7 +81,15 @@ impl Patience {
 
     /// Patience that ends with this policy, where there are no wake-ups.
     pub(crate) fn then(idle: Idle) -> Self {
-        Self { rounds: 0, since: None, switches: Self::SWITCHES, idle, contended: Self::CONTENDED }
+        Self {
+            rounds: 0,
+            since: None,
+            switches: Self::SWITCHES,
+            idle,
+            ends_early: false,
+            is_crowded: false,
+            contended: Self::CONTENDED,
+        }
     }
 
     /// Waits a little. Returns `false` once it is time to sleep.
@@ -57,28 +99,40 @@ impl Patience {
                 std::hint::spin_loop();
             }
             self.rounds += 1;
-        } else if self.rounds < Self::SPINS + Self::YIELDS {
-            let since = *self.since.get_or_insert_with(Instant::now);
-            let length = self.give_way();
-            self.has_yielded(length, since.elapsed());
+        } else if self.rounds < Self::END {
+            let since = self.since.unwrap_or_else(|| self.begins_to_yield());
+            if self.is_crowded {
+                (0..LOOK).for_each(|_| std::hint::spin_loop());
+                if since.elapsed() >= Self::AWAKE {
+                    self.rounds = Self::END;
+                }
+            } else {
+                let length = self.give_way();
+                self.has_yielded(length, since.elapsed());
+            }
         } else {
             return false;
         }
         true
     }
 
+    fn begins_to_yield(&mut self) -> Instant {
+        self.is_crowded = self.ends_early && is_crowded();
+        *self.since.insert(Instant::now())
+    }
+
     /// Yields the processor, and returns for how long.
     pub(crate) fn give_way(&mut self) -> Duration {
-        let start = Instant::now();
-        std::thread::yield_now();
-        let length = start.elapsed();
+        let length = yield_for();
         self.contended = if length < Self::LONG { self.contended.saturating_sub(1) } else { Self::CONTENDED };
         length
     }
 
     /// After a yield of this `length`, so long `after` the first one began.
     fn has_yielded(&mut self, length: Duration, after: Duration) {
-        if length >= Self::SWITCH && self.switches > 0 {
+        if length > PART && self.ends_early {
+            self.rounds = Self::END;
+        } else if length >= Self::SWITCH && self.switches > 0 {
             self.switches -= 1;
         } else if length >= Self::SWITCH || after >= Self::AWAKE {
             self.rounds += 1;
@@ -87,11 +141,11 @@ impl Patience {
 
     /// Whether the patience has ended, and a yield may be long.
     pub(crate) fn may_be_long_after(&self) -> bool {
-        self.rounds >= Self::SPINS + Self::YIELDS && self.contended > 0
+        self.rounds >= Self::END && self.contended > 0
     }
 
     pub(crate) fn renew(&mut self) {
-        (self.rounds, self.since, self.switches) = (0, None, Self::SWITCHES);
+        (self.rounds, self.since, self.switches, self.is_crowded) = (0, None, Self::SWITCHES, false);
     }
 
     /// As [`Patience::wait`], but at the end naps or starts over, where there are no wake-ups.
@@ -111,7 +165,7 @@ impl waiting::Patience for Patience {
     }
 
     fn may_be_long(&self) -> bool {
-        (Self::SPINS..Self::SPINS + Self::YIELDS).contains(&self.rounds) && self.contended > 0
+        !self.is_crowded && (Self::SPINS..Self::END).contains(&self.rounds) && self.contended > 0
     }
 
     fn hold_on(&mut self) {
@@ -133,7 +187,8 @@ pub(crate) struct Timed<'w> {
 
 impl<'w> Timed<'w> {
     pub(crate) fn new(home: &'w Home) -> Self {
-        Self { patience: Patience::default(), home }
+        let ends_early = home.common.fits && home.common.habits.idle == Idle::Sleep;
+        Self { patience: Patience { ends_early, ..Patience::default() }, home }
     }
 
     /// Yields the processor although the patience has ended.
@@ -178,11 +233,16 @@ impl waiting::Patience for Timed<'_> {
 mod tests {
     use super::*;
 
+    /// Patience that is about to yield.
+    fn yielding(ends_early: bool) -> Patience {
+        Patience { rounds: Patience::SPINS, ends_early, ..Patience::default() }
+    }
+
     /// The number of yields of these lengths until the patience ends.
-    fn yields(length: Duration) -> u32 {
-        let mut patience = Patience { rounds: Patience::SPINS, ..Patience::default() };
+    fn yields(length: Duration, ends_early: bool) -> u32 {
+        let mut patience = yielding(ends_early);
         let mut yields = 0;
-        while patience.rounds < Patience::SPINS + Patience::YIELDS {
+        while patience.rounds < Patience::END {
             yields += 1;
             patience.has_yielded(length, length * yields);
         }
@@ -191,12 +251,28 @@ mod tests {
 
     #[test]
     fn a_thread_yields_for_longer_while_others_run_and_then_sleeps_all_the_same() {
-        assert_eq!(yields(Patience::SWITCH), Patience::SWITCHES + Patience::YIELDS);
+        assert_eq!(yields(Patience::SWITCH, true), Patience::SWITCHES + Patience::YIELDS);
+        assert_eq!(yields(2 * PART, false), Patience::SWITCHES + Patience::YIELDS);
+    }
+
+    #[test]
+    fn a_long_yield_ends_the_patience_and_the_next_wait_does_not_yield() {
+        assert_eq!(yields(2 * PART, true), 1);
+        let is_crowded = |ends_early| {
+            CROWDED.set(1);
+            let mut patience = yielding(ends_early);
+            assert!(patience.wait());
+            patience.is_crowded
+        };
+        assert!(is_crowded(true) && !is_crowded(false));
+        CROWDED.set(0);
+        let mut patience = yielding(true);
+        assert!(patience.wait() && !patience.is_crowded);
     }
 
     #[test]
     fn a_thread_stays_awake_for_a_fixed_time_while_nobody_wants_its_processor() {
         let micro = Duration::from_micros(1);
-        assert_eq!(yields(micro), Patience::AWAKE.as_micros() as u32 - 1 + Patience::YIELDS);
+        assert_eq!(yields(micro, true), Patience::AWAKE.as_micros() as u32 - 1 + Patience::YIELDS);
     }
 }
