@@ -105,6 +105,11 @@ fn panics_arrive_with_their_payload() {
         }
     }
     pool.submit(|| std::panic::panic_any(Sore)).detach();
+    let ended = pool.submit(|| std::panic::panic_any(Sore));
+    while !ended.is_done() {
+        thread::yield_now();
+    }
+    ended.detach();
     assert_eq!(pool.submit(|| 1).join().unwrap(), 1);
 }
 

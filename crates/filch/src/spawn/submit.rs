@@ -126,7 +126,7 @@ impl<R> Submitted<R> {
         block_on(self)
     }
 
-    /// Lets the job run although nobody wants its result.
+    /// Lets the job run although nobody wants its result, nor a panic, even of the result's destructor.
     ///
     /// ```
     /// let (sender, receiver) = std::sync::mpsc::channel();
@@ -134,7 +134,8 @@ impl<R> Submitted<R> {
     /// assert_eq!(receiver.recv(), Ok("done"));
     /// ```
     pub fn detach(mut self) {
-        self.0 = None;
+        // The job may have ended already; else its worker drops the result.
+        discard(self.0.take());
     }
 }
 
