@@ -11,8 +11,9 @@ use crate::terminal::{count, duration, significant};
 /// A column: its name, its meaning, and the source of its values.
 #[derive(Debug)]
 pub(crate) struct Column {
-    /// Its name in `--columns` and in JSON.
+    /// Its name in JSON; `--columns` takes this and the heading.
     pub(crate) name: &'static str,
+    /// Its name in tables and in CSV.
     pub(crate) heading: &'static str,
     pub(crate) meaning: &'static str,
     pub(crate) unit: Unit,
@@ -124,7 +125,7 @@ pub(crate) const COLUMNS: &[Column] = &[
     })
     .best(Most)
     .on(NarrowTerminal),
-    estimate("to-baseline", "T/base", "time over the baseline's on as many workers", Unit::Ratio, |row| {
+    estimate("to-baseline", "T/base", "time over the base's on as many workers", Unit::Ratio, |row| {
         row.compared.to_baseline
     })
     .best(Least)
@@ -413,7 +414,7 @@ fn named<'n>(names: impl Iterator<Item = &'n str>) -> Result<Vec<&'static Column
     let known: Vec<&str> = COLUMNS.iter().map(|column| column.name).collect();
     let mut chosen: Vec<&Column> = Vec::new();
     for name in names {
-        let column = COLUMNS.iter().find(|column| column.name == name);
+        let column = COLUMNS.iter().find(|column| column.name == name || column.heading == name);
         let column = column.ok_or_else(|| usage(filch_catalogue::unknown("column", name, &known)))?;
         if !chosen.iter().any(|chosen| chosen.name == column.name) {
             chosen.push(column);

@@ -6,6 +6,7 @@ use std::path::Path;
 use filch_console::table::list;
 use filch_protocol::{Machine, cores};
 
+use crate::base::{Comparison, Difference};
 use crate::columns::Choice;
 use crate::error::{Error, Result};
 use crate::experiment::Experiment;
@@ -14,8 +15,8 @@ use crate::experiment::plan::Plan;
 use crate::experiment::probe::Findings;
 use crate::export::html::{Figures, Origin, Page, probe_page};
 use crate::export::json::write_file;
-use crate::export::{beside, csv, table};
-use crate::facts::facts;
+use crate::export::{beside, csv, table, tables};
+use crate::facts::{Fact, facts};
 use crate::flags::{Session as Flags, Size};
 use crate::record::Run;
 use crate::rounds::Finish;
@@ -31,6 +32,7 @@ pub(crate) struct Conclusion<'c> {
     pub(crate) runs: &'c [Run],
     pub(crate) finish: &'c Finish,
     pub(crate) choice: &'c Choice,
+    pub(crate) comparison: &'c Comparison,
     pub(crate) flags: &'c Flags,
 }
 
@@ -54,11 +56,12 @@ impl Found {
 
 /// Shows the results.
 pub(crate) fn conclude(session: &Conclusion<'_>) -> Result<Found> {
-    let Conclusion { experiment, plan, runs, finish, choice, flags, .. } = *session;
+    let Conclusion { experiment, plan, runs, finish, choice, comparison, flags, .. } = *session;
     if runs.is_empty() && finish.interrupted {
         return Err(Error::Interrupted);
     }
-    let programs = summarize(runs, &plan.ids);
+    let programs = comparison.summarize(runs, &plan.ids);
+    let differences = comparison.differences(&programs);
     let mut doubts = warnings(runs, &programs);
     if finish.interrupted {
         doubts.insert(0, Warning::Interrupted);
@@ -71,7 +74,9 @@ pub(crate) fn conclude(session: &Conclusion<'_>) -> Result<Found> {
     if !left_out.is_empty() {
         doubts.push(Warning::Refused(left_out));
     }
-    let decided = decide(experiment, &programs, cores());
+    // The claims, and what is said about all, are of this session alone.
+    let alone = summarize(runs, &plan.ids);
+    let decided = decide(experiment, &alone, cores());
     if !flags.no_report {
         let figures = Figures::of(&programs, Some(experiment), cores());
         let page = Page {
@@ -86,14 +91,17 @@ pub(crate) fn conclude(session: &Conclusion<'_>) -> Result<Found> {
         };
         write_file(&flags.report, page.html())?;
         if flags.files {
-            beside::write(&flags.report, &csv::programs(&programs), figures.all())?;
+            beside::write(&flags.report, &csv::programs(&programs, &Choice::Usual), figures.all())?;
         }
     }
+    tables::write(&flags.tables, &programs, choice, &differences, &Machine::here())?;
     let stdout_is_json = flags.output.json.as_deref().is_some_and(|path| path == Path::new("-"));
-    if !stdout_is_json && !flags.output.quiet {
-        show(session, &programs, &doubts, &decided)?;
+    if !stdout_is_json && !flags.tables.is_stdout() && !flags.output.quiet {
+        let facts = if differences.is_empty() { facts(&alone, cores()) } else { Vec::new() };
+        show(session, &programs, &facts, &differences, &doubts, &decided)?;
     }
-    let failures = doubts.iter().filter(|doubt| doubt.is_failure()).map(ToString::to_string).collect();
+    let doubts = doubts.iter().filter(|doubt| doubt.is_failure()).map(ToString::to_string);
+    let failures = doubts.chain(differences.iter().filter_map(Difference::failure)).collect();
     Ok(Found { decided, rounds: finish.rounds, interrupted: finish.interrupted, failures })
 }
 
@@ -141,7 +149,14 @@ fn command() -> String {
     std::iter::once("filch".to_owned()).chain(arguments).collect::<Vec<_>>().join(" ")
 }
 
-fn show(session: &Conclusion<'_>, programs: &[Program], doubts: &[Warning], decided: &[Decided]) -> Result {
+fn show(
+    session: &Conclusion<'_>,
+    programs: &[Program],
+    facts: &[Fact],
+    differences: &[Difference],
+    doubts: &[Warning],
+    decided: &[Decided],
+) -> Result {
     let Conclusion { experiment, choice, flags, .. } = *session;
     let look = table::Look { colour: colour(), width: width(), cores: cores() };
     let mut out = std::io::stdout().lock();
@@ -153,7 +168,8 @@ fn show(session: &Conclusion<'_>, programs: &[Program], doubts: &[Warning], deci
         writeln!(out, "\n{}", table::program(program, choice, look))?;
     }
     writeln!(out, "{}", paint(&table::legend(programs, choice, look), FAINT, look.colour))?;
-    for fact in facts(programs, look.cores) {
+    show_differences(&mut out, differences, look.colour)?;
+    for fact in facts {
         writeln!(out, "{}  {}", paint(&fact.figure, FIGURE, look.colour), fact.sentence)?;
     }
     claims(&mut out, decided, look.colour)?;
@@ -168,6 +184,24 @@ fn show(session: &Conclusion<'_>, programs: &[Program], doubts: &[Warning], deci
         writeln!(out, "\nReport: {}", paint(&flags.report.display().to_string(), FILE, look.colour))?;
     }
     out.flush()?;
+    Ok(())
+}
+
+/// Prints how rows differ from what they are compared with.
+pub(crate) fn show_differences(out: &mut impl Write, differences: &[Difference], colour: bool) -> Result {
+    let Some(first) = differences.first() else { return Ok(()) };
+    writeln!(out, "Against {}:", paint(&first.base, STRONG, colour))?;
+    for difference in differences {
+        let style = match difference.verdict() {
+            _ if difference.is_failure() => FAILURE,
+            "faster" => GOOD,
+            "slower" => BAD,
+            _ => FAINT,
+        };
+        let verdict = paint(&format!("{:<13}", difference.verdict()), style, colour);
+        let open = if difference.is_open() { ", which crosses the limit: more rounds may decide" } else { "" };
+        writeln!(out, "  {verdict}  {}: {difference}{open}", difference.row)?;
+    }
     Ok(())
 }
 

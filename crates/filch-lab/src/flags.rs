@@ -1,6 +1,8 @@
 //! The flags, each with its name, help and values. Parsing yields plain values; the verbs make schedulers and workloads
 //! of them.
 
+mod session;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -8,6 +10,8 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use filch_catalogue::Style;
 use filch_console::flags::{Output, count, workers};
+
+pub(crate) use session::{Against, Session, Size, Tables};
 
 /// Parses the name of a style.
 fn style() -> impl TypedValueParser<Value = Style> {
@@ -62,29 +66,6 @@ pub(crate) enum Verb {
     /// on task stacks
     #[command(disable_help_flag = true)]
     Simulate(Passed),
-}
-
-/// The size of programs without other parameters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Size {
-    /// 10 to 50 ms sequentially
-    Quick,
-    /// 50 to 200 ms sequentially
-    #[value(alias = "compare")]
-    Small,
-    /// As in the paper or program that it comes from
-    Paper,
-}
-
-impl Size {
-    /// Its name on the command line.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Quick => "quick",
-            Self::Small => "small",
-            Self::Paper => "paper",
-        }
-    }
 }
 
 #[derive(Debug, Args)]
@@ -193,6 +174,8 @@ Examples:
   filch compare --workers 1,2,8 --json runs.jsonl
   filch compare --workers 1,2,8 --json runs.jsonl --resume
   filch compare fib uts --runner ./my-runner
+  filch compare fib uts --runner AFTER --baseline BEFORE --fail-above 3%   two builds of one runner
+  filch compare fib --baseline yesterday.jsonl --csv ratios.csv
   filch compare fib --columns median,p10,p90,speedup,to-baseline")]
 pub(crate) struct Compare {
     /// Workloads, optionally with parameters, such as `fib:n=40` or `uts:tree=T3,seed=1`
@@ -201,11 +184,12 @@ pub(crate) struct Compare {
     /// Every program, on every input, in the sizes of --quick
     #[arg(long, conflicts_with = "workloads")]
     pub(crate) all: bool,
-    /// Pools of filch [default: split, chase-lev, on fib also filch-levels and filch-closures; on worklist, job and
-    /// queue programs several queues]
+    /// Pools of filch [default: none if --baseline is a runner, else split, chase-lev, on fib also filch-levels and
+    /// filch-closures; on worklist, job and queue programs several queues]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) pools: Option<Vec<String>>,
-    /// Other schedulers; an empty list means none [default: rayon, chili, lace-ws]
+    /// Other schedulers; an empty list means none [default: none if --baseline is a runner, else rayon, chili,
+    /// lace-ws]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) peers: Option<Vec<String>>,
     /// Your own runner, see docs/runners.md; can be given several times
@@ -232,67 +216,6 @@ pub(crate) struct Experiment {
     pub(crate) name: String,
     #[command(flatten)]
     pub(crate) session: Session,
-}
-
-/// The flags of a measuring session.
-#[derive(Debug, Args)]
-pub(crate) struct Session {
-    /// Numbers of workers [default: the experiment's; for `compare` 1 and the number of processors]
-    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = workers(), allow_negative_numbers = true)]
-    pub(crate) workers: Option<Vec<u16>>,
-    /// Bind each worker to a processor; omit schedulers that cannot
-    #[arg(long)]
-    pub(crate) pin: bool,
-    /// Use small sizes and a short budget
-    #[arg(long, conflicts_with = "size")]
-    pub(crate) quick: bool,
-    /// Size of the programs [default: small; with --all quick]
-    #[arg(long, value_enum)]
-    pub(crate) size: Option<Size>,
-    /// Exact number of rounds, however long they take
-    #[arg(long, value_name = "R", value_parser = count(1, 1000), allow_negative_numbers = true)]
-    pub(crate) repeat: Option<u32>,
-    /// Seconds to fill with rounds; some rounds always run [default: the experiment's; for `compare` 60 and three
-    /// rounds; for quick sizes 15; with --all 180 and one]
-    #[arg(long, value_name = "SECONDS", value_parser = count(1, 86_400), allow_negative_numbers = true)]
-    pub(crate) budget: Option<u32>,
-    /// Seconds more for further rounds of those runs that undecided claims compare
-    #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = count(0, 86_400), allow_negative_numbers = true)]
-    pub(crate) decide: u32,
-    /// Seconds after which a run counts as hung
-    #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = count(1, 86_400), allow_negative_numbers = true)]
-    pub(crate) timeout: u32,
-    /// Seed of the order of runs
-    #[arg(long, value_name = "SEED", default_value_t = 1)]
-    pub(crate) seed: u64,
-    /// Columns of tables and report, in this order: see `filch list columns` [default: the experiment's, or as many as
-    /// fit; in the report all]
-    #[arg(long, value_name = "NAME", value_delimiter = ',')]
-    pub(crate) columns: Option<Vec<String>>,
-    /// File for the HTML report
-    #[arg(long, value_name = "FILE", default_value = "filch-report.html", conflicts_with = "no_report")]
-    pub(crate) report: PathBuf,
-    /// Write no HTML report
-    #[arg(long)]
-    pub(crate) no_report: bool,
-    /// Continue an interrupted session from the file of --json: do not measure its lines again
-    #[arg(long, requires = "json")]
-    pub(crate) resume: bool,
-    #[command(flatten)]
-    pub(crate) output: Output,
-    /// The command to show on the page, if it is not the one of this process.
-    #[arg(skip)]
-    pub(crate) command: Option<String>,
-    /// Whether figures and tables are written beside the page.
-    #[arg(skip)]
-    pub(crate) files: bool,
-}
-
-impl Session {
-    /// Returns the requested size.
-    pub(crate) fn size_or(&self, default: Size) -> Size {
-        self.size.unwrap_or(if self.quick { Size::Quick } else { default })
-    }
 }
 
 /// A program, and a scheduler of filch's.
@@ -462,21 +385,23 @@ Examples:
   filch report runs.jsonl -o report.html
   filch report monday.jsonl tuesday.jsonl -o week.html
   filch report runs.jsonl --json summary.jsonl       a line per row of the tables, with intervals
-  filch report runs.jsonl --columns median,speedup --json - -o report.html")]
+  filch report runs.jsonl --columns median,speedup --json - -o report.html
+  filch report after.jsonl --baseline before.jsonl --fail-above 5% --csv ratios.csv")]
 pub(crate) struct Report {
     /// JSON lines, as written by --json and `reproduce`, also compressed (.jsonl.gz); those of a probe's experiment
     /// keep its name
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
-    /// File for the report [default: filch-report.html, or none with --json]
+    /// File for the report [default: filch-report.html, or none with --json, --csv or --markdown]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     /// Write one JSON object per row of the tables to FILE; `-` means standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
-    /// Columns, in this order: see `filch list columns` [default: all]
-    #[arg(long, value_name = "NAME", value_delimiter = ',')]
-    pub(crate) columns: Option<Vec<String>>,
+    #[command(flatten)]
+    pub(crate) against: Against,
+    #[command(flatten)]
+    pub(crate) tables: Tables,
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! `filch`: compares work-stealing schedulers on real programs.
 
 mod adapters;
+mod base;
 mod columns;
 mod conclude;
 mod earlier;

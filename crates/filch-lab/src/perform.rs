@@ -4,11 +4,13 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
+use crate::base::{Comparison, is_runner};
 use crate::columns::Choice;
 use crate::conclude::{Conclusion, Found, conclude, conclude_probe};
 use crate::earlier::Earlier;
 use crate::error::Result;
 use crate::experiment::Experiment;
+use crate::experiment::claim::RowId;
 use crate::experiment::plan::Plan;
 use crate::experiment::probe::Probe;
 use crate::export::json::{Lines, check_writable};
@@ -24,7 +26,13 @@ pub(crate) fn perform(mut experiment: Experiment, size: Size, flags: &Flags) -> 
     if let Some(probe) = experiment.probe {
         return measure(&experiment, probe, size, flags);
     }
-    let choice = Choice::of(flags.columns.as_deref(), experiment.columns)?;
+    if let Some(path) = &flags.against.baseline
+        && is_runner(path)?
+    {
+        experiment.baseline = Some(path.clone());
+    }
+    let choice = Choice::of(flags.tables.columns.as_deref(), experiment.columns)?;
+    let comparison = Comparison::of(&flags.against)?;
     if let Some(workers) = &flags.workers {
         experiment.workers = workers.iter().copied().map(usize::from).collect();
     }
@@ -35,7 +43,10 @@ pub(crate) fn perform(mut experiment: Experiment, size: Size, flags: &Flags) -> 
     }
     let mut plan = Plan::new(&experiment, size)?;
     plan.leave_out_missing();
+    let rows: Vec<RowId> = (0..plan.cells.len()).map(|cell| plan.row(cell)).collect();
+    comparison.check(&rows, &plan.left_out)?;
     let json = flags.output.json.as_deref();
+    flags.tables.check(json)?;
     let (measured, lines) = match json.filter(|_| flags.resume) {
         Some(path) => (Earlier::read(path, experiment.name, size)?, Some(Lines::append(path)?)),
         None => (Default::default(), json.map(Lines::create).transpose()?),
@@ -66,6 +77,7 @@ pub(crate) fn perform(mut experiment: Experiment, size: Size, flags: &Flags) -> 
         runs: &runs,
         finish: &finish,
         choice: &choice,
+        comparison: &comparison,
         flags,
     })
 }

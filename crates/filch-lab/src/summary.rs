@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::base::Base;
 use crate::experiment::quantity::Quantity;
 use crate::identity::{Placement, ProgramId, SchedulerId};
 use crate::record::Run;
@@ -16,8 +17,8 @@ pub(crate) struct Program {
     /// The times of the sequential program alone: Ts.
     pub(crate) serial: Option<Sample>,
     pub(crate) capacities: Vec<Capacity>,
-    /// The scheduler that the others are compared with, if there are several.
-    pub(crate) baseline: Option<SchedulerId>,
+    /// The name of what the others are compared with, if there is something.
+    pub(crate) baseline: Option<String>,
     /// Sorted by number of workers, then by median time; the sequential program comes first.
     pub(crate) rows: Vec<Row>,
 }
@@ -86,7 +87,7 @@ pub(crate) struct Compared {
     pub(crate) task_overhead_seconds: Option<Estimate>,
     /// (T1/TP) / C: the share of the parallel capacity.
     pub(crate) of_capacity: Option<Estimate>,
-    /// The time over the baseline's with the same number of workers.
+    /// The time over the base's with the same number of workers.
     pub(crate) to_baseline: Option<Estimate>,
 }
 
@@ -164,20 +165,15 @@ pub(crate) fn contenders<'r>(rows: impl Iterator<Item = &'r Row>) -> Vec<Schedul
     found
 }
 
-/// Returns the scheduler that the others are compared with: rayon, or else the first one.
-fn baseline(rows: &[Row]) -> Option<SchedulerId> {
-    let mut contenders = contenders(rows.iter().filter(|row| row.time.is_some()));
-    if contenders.len() < 2 {
-        return None;
-    }
-    let known = contenders.iter().position(|who| who.scheduler == "rayon").unwrap_or(0);
-    Some(contenders.swap_remove(known))
-}
-
 /// Groups runs into programs, in the order of `asked`; others follow in the order of `filch list`.
 pub(crate) fn summarize(runs: &[Run], asked: &[ProgramId]) -> Vec<Program> {
+    summarize_against(runs, asked, &Base::Usual)
+}
+
+/// The same, compared with this base.
+pub(crate) fn summarize_against(runs: &[Run], asked: &[ProgramId], base: &Base) -> Vec<Program> {
     let mut programs: Vec<Program> =
-        grouped(runs, |run| &run.program).into_iter().map(|(id, runs)| program(id, &runs)).collect();
+        grouped(runs, |run| &run.program).into_iter().map(|(id, runs)| program(id, &runs, base)).collect();
     let listed = |id: &ProgramId| filch_catalogue::specs().iter().position(|spec| spec.name == id.workload);
     let place = |id: &ProgramId| {
         let asked = asked.iter().position(|known| known == id);
@@ -203,7 +199,7 @@ fn grouped<'r, K: PartialEq>(
     groups
 }
 
-fn program(id: &ProgramId, runs: &[&Run]) -> Program {
+fn program(id: &ProgramId, runs: &[&Run], base: &Base) -> Program {
     let serial = Sample::of(alone(runs).iter().filter_map(|run| run.seconds));
     let single = runs.iter().copied().filter(|run| run.copies == 1);
     let groups = grouped(single, |run| (&run.who, run.workers));
@@ -213,10 +209,10 @@ fn program(id: &ProgramId, runs: &[&Run]) -> Program {
         let time = |row: &Row| row.median().unwrap_or(f64::INFINITY);
         key(a).cmp(&key(b)).then(time(a).total_cmp(&time(b)))
     });
-    let (baseline, capacities) = (baseline(&rows), capacities(runs));
+    let (baseline, capacities) = (base.title(&rows), capacities(runs));
     let cores = runs.iter().map(|run| run.machine.cores).max().unwrap_or(1);
     let mut program = Program { id: id.clone(), title: id.to_string(), serial, capacities, baseline, rows };
-    let compared: Vec<Compared> = program.rows.iter().map(|row| compare(row, &program, cores)).collect();
+    let compared: Vec<Compared> = program.rows.iter().map(|row| compare(row, &program, base, cores)).collect();
     program.rows.iter_mut().zip(compared).for_each(|(row, compared)| row.compared = compared);
     program
 }
@@ -327,8 +323,16 @@ fn rounds(runs: &[&Run], of: impl Fn(&Run) -> Option<f64>) -> Rounds {
 }
 
 /// Compares a row with others of its program, round by round.
-fn compare(row: &Row, program: &Program, cores: usize) -> Compared {
+fn compare(row: &Row, program: &Program, base: &Base, cores: usize) -> Compared {
     let mut compared = Compared::default();
+    // Of two sessions, the sequential program tells how the machines differ.
+    let is_compared = !row.is_serial() || matches!(base, Base::Earlier(_));
+    if let Some(base) = base.row(&program.rows, row).filter(|_| is_compared) {
+        let ratio = Estimate::paired([&row.rounds, &base.rounds], |[time, base]| time / base);
+        // The ratio to itself is certain.
+        let interval = |ratio: Estimate| ratio.interval.filter(|_| row.who != base.who);
+        compared.to_baseline = ratio.map(|ratio| Estimate { interval: interval(ratio), ..ratio });
+    }
     if row.is_serial() {
         return compared;
     }
@@ -350,12 +354,6 @@ fn compare(row: &Row, program: &Program, cores: usize) -> Compared {
             let series = [&row.rounds, &one.rounds, &capacity.rounds];
             Estimate::paired(series, |[time, one, capacity]| one / time / capacity)
         });
-    }
-    if let Some(baseline) = program.baseline.as_ref().and_then(|who| program.row(who, row.workers)) {
-        let ratio = Estimate::paired([&row.rounds, &baseline.rounds], |[time, baseline]| time / baseline);
-        // The ratio to itself is certain.
-        let interval = |ratio: Estimate| ratio.interval.filter(|_| row.who != baseline.who);
-        compared.to_baseline = ratio.map(|ratio| Estimate { interval: interval(ratio), ..ratio });
     }
     compared
 }

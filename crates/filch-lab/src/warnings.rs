@@ -26,11 +26,14 @@ pub(crate) enum Warning {
     FewRounds(usize),
     Interrupted,
     Machines(usize),
+    Drifted(Vec<String>),
 }
 
 const NOISY: f64 = 0.10;
 const SHORT_SECONDS: f64 = 0.010;
 const SLOW_FIRST: f64 = 1.2;
+/// The largest difference between two sessions' times of the sequential program.
+const DRIFTED: f64 = 0.02;
 const BUSY_PROCESSORS: f64 = 0.1;
 const STOLEN_PROCESSORS: f64 = 0.05;
 /// The largest difference between samples of the capacity, as a share of their median.
@@ -63,6 +66,9 @@ impl Warning {
             Self::FewRounds(_) => "Raise --budget, or set --repeat to 5 or more.",
             Self::Interrupted => "The medians are over fewer runs than planned.",
             Self::Machines(_) => "Compare only rows of the same machine.",
+            Self::Drifted(_) => {
+                "So T/base shows more than the schedulers' difference: measure both by turns, with `--baseline RUNNER`."
+            }
         }
     }
 }
@@ -97,6 +103,9 @@ impl fmt::Display for Warning {
             }
             Self::Interrupted => write!(f, "The session was interrupted."),
             Self::Machines(n) => write!(f, "The runs come from {n} machines or builds."),
+            Self::Drifted(rows) => {
+                write!(f, "The sequential program takes another time than in the file: {}.", list(rows))
+            }
         }
     }
 }
@@ -142,6 +151,11 @@ pub(crate) fn warnings(runs: &[Run], programs: &[Program]) -> Vec<Warning> {
         rows(&|row| row.first_slower.filter(|&ratio| ratio > SLOW_FIRST).map(|ratio| percent(ratio - 1.0))),
         Warning::SlowFirst,
     );
+    let drift = |row: &crate::summary::Row| row.compared.to_baseline.filter(|_| row.is_serial());
+    push(
+        rows(&|row| drift(row).map(|ratio| ratio.value - 1.0).filter(|drift| drift.abs() > DRIFTED).map(percent)),
+        Warning::Drifted,
+    );
     if runs.iter().any(|run| run.machine.is_debug()) {
         found.push(Warning::Debug);
     }
@@ -177,7 +191,10 @@ pub(crate) fn warnings(runs: &[Run], programs: &[Program]) -> Vec<Warning> {
 fn fewest_rounds(programs: &[Program]) -> Option<usize> {
     let rows = programs.iter().flat_map(|program| &program.rows);
     let estimates = rows.flat_map(|row| COLUMNS.iter().filter_map(|column| column.estimate(row)));
-    estimates.filter(|estimate| estimate.interval.is_some()).map(|estimate| estimate.rounds).min()
+    estimates
+        .filter(|estimate| estimate.interval.is_some() && estimate.rounds > 0)
+        .map(|estimate| estimate.rounds)
+        .min()
 }
 
 fn percent(share: f64) -> String {

@@ -44,6 +44,8 @@ pub(crate) struct Experiment {
     pub(crate) differs: &'static [&'static str],
     /// Whether it is measured with those of the documents, and asks a question of our own.
     pub(crate) is_ours: bool,
+    /// The runner that all contenders are compared with, on every program.
+    pub(crate) baseline: Option<PathBuf>,
     /// The program that measures, if programs on schedulers do not.
     pub(crate) probe: Option<&'static Probe>,
 }
@@ -66,6 +68,7 @@ impl Experiment {
             paper: None,
             differs: &[],
             is_ours: false,
+            baseline: None,
             probe: None,
         }
     }

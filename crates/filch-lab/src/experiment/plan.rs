@@ -55,8 +55,10 @@ impl Plan {
         let guests = Guests::of(experiment);
         for entry in &experiment.entries {
             let Some(text) = entry.program.of(size) else { continue };
+            let baseline = experiment.baseline.iter().cloned().map(Contender::Runner);
+            let contenders: Vec<Contender> = entry.contenders.iter().cloned().chain(baseline).collect();
             for text in Sweep::spread(experiment.sweep.as_ref(), text) {
-                plan.add(experiment, parse(&text, size)?, &entry.contenders, &guests)?;
+                plan.add(experiment, parse(&text, size)?, &contenders, &guests)?;
             }
         }
         plan.left_out.extend(guests.strangers);
@@ -166,10 +168,12 @@ struct Guests {
 }
 
 impl Guests {
-    /// Asks the runners of all contenders. Several with one name are told apart by their paths.
+    /// Asks the runners of all contenders. Several with one name are told apart by their paths; the baseline is known
+    /// by its path.
     fn of(experiment: &Experiment) -> Self {
         let contenders = experiment.entries.iter().flat_map(|entry| &entry.contenders);
-        let paths: BTreeSet<&PathBuf> = contenders.filter_map(Contender::as_runner).collect();
+        let paths: BTreeSet<&PathBuf> =
+            contenders.filter_map(Contender::as_runner).chain(&experiment.baseline).collect();
         let (mut known, mut strangers) = (HashMap::new(), Vec::new());
         for path in paths {
             match Foreign::at(path) {
@@ -179,7 +183,8 @@ impl Guests {
         }
         let names: Vec<String> = known.values().map(|foreign: &Foreign| foreign.name().to_owned()).collect();
         for (path, foreign) in &mut known {
-            if names.iter().filter(|name| *name == foreign.name()).count() > 1 {
+            let is_baseline = experiment.baseline.as_ref() == Some(path);
+            if is_baseline || names.iter().filter(|name| *name == foreign.name()).count() > 1 {
                 foreign.is_built_at(path);
             }
         }

@@ -1,27 +1,29 @@
 //! Tables as comma-separated values, for spreadsheets and plotting programs.
 
-use crate::columns::{COLUMNS, Column};
+use crate::columns::{Choice, Column, IDENTITIES};
 use crate::experiment::probe::Listing;
 use crate::summary::{Program, Row};
 
-/// Returns the rows of all tables, one line each; a median with an interval has three columns. Columns without any
-/// value are left out.
-pub(crate) fn programs(programs: &[Program]) -> String {
+/// Returns the rows of all tables, one line each, with the headings of tables; an interval is in two more columns.
+/// Columns without any value are left out, unless they were asked for.
+pub(crate) fn programs(programs: &[Program], choice: &Choice) -> String {
     let rows: Vec<(&Program, &Row)> =
         programs.iter().flat_map(|program| program.rows.iter().map(move |row| (program, row))).collect();
-    let mut heads = ["program", "scheduler", "version", "workers"].map(str::to_owned).to_vec();
+    let mut heads: Vec<String> =
+        IDENTITIES.map(|identity| identity.heading.unwrap_or(identity.name).to_owned()).to_vec();
     let who = |&(program, row): &(&Program, &Row)| {
-        vec![program.title.clone(), row.label.clone(), row.version.clone(), row.workers.to_string()]
+        let [title, label, version] = [&program.title, &row.label, &row.version].map(Clone::clone);
+        vec![title, label, version, row.workers.to_string(), program.baseline.clone().unwrap_or_default()]
     };
     let mut lines: Vec<Vec<String>> = rows.iter().map(who).collect();
-    for column in COLUMNS {
+    for column in choice.all() {
         let has_interval = column.is_estimate() || column.name == "median";
-        let ends: &[&str] = if has_interval { &["", "-low", "-high"] } else { &[""] };
+        let ends: &[&str] = if has_interval { &["", " low", " high"] } else { &[""] };
         let cells: Vec<Vec<String>> = rows.iter().map(|(_, row)| cells(column, row, has_interval)).collect();
-        if cells.iter().flatten().all(String::is_empty) {
+        if !matches!(choice, Choice::These(_)) && cells.iter().flatten().all(String::is_empty) {
             continue;
         }
-        heads.extend(ends.iter().map(|end| format!("{}{end}", column.name)));
+        heads.extend(ends.iter().map(|end| format!("{}{end}", column.heading)));
         lines.iter_mut().zip(cells).for_each(|(line, cells)| line.extend(cells));
     }
     text(&heads, &lines)
@@ -89,16 +91,20 @@ mod tests {
             run.round = round;
             runs.push(run);
         }
-        let csv = programs(&summarize(&runs, &[]));
+        let csv = programs(&summarize(&runs, &[]), &Choice::Usual);
         let lines: Vec<&str> = csv.lines().collect();
         assert_eq!(lines.len(), 2);
-        assert!(lines[0].starts_with("program,scheduler,version,workers,median,median-low,median-high,spread,"));
+        assert!(lines[0].starts_with("program,scheduler,version,P,baseline,median,median low,median high,spread,"));
         assert!(lines[1].starts_with("fib n=30,\"filch a, \"\"b\"\"\","), "{csv}");
-        assert!(lines[1].contains(",2,0.5,0.25,0.75,"), "{csv}");
+        assert!(lines[1].contains(",2,,0.5,0.25,0.75,"), "{csv}");
         assert!(
-            lines[0].contains(",steals,stolen,") && lines[1].contains(",12,") && !lines[0].contains("speedup"),
+            lines[0].contains(",steals,stolen,") && lines[1].contains(",12,") && !lines[0].contains("Ts/TP"),
             "{csv}"
         );
+        let chosen = Choice::of(Some(&["Ts/TP", "max"].map(str::to_owned)), &[]).unwrap();
+        let csv = programs(&summarize(&runs, &[]), &chosen);
+        assert!(csv.starts_with("program,scheduler,version,P,baseline,Ts/TP,Ts/TP low,Ts/TP high,max\n"), "{csv}");
+        assert!(csv.ends_with(",2,,,,,0.75\n"), "{csv}");
     }
 
     #[test]

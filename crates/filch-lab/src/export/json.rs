@@ -46,7 +46,7 @@ fn row(program: &Program, row: &Row, columns: &[&Column]) -> Map<String, Value> 
         (SCHEDULER, json!(row.label)),
         (VERSION, json!(row.version)),
         (WORKERS, json!(row.workers)),
-        (BASELINE, json!(program.baseline.as_ref().map(ToString::to_string))),
+        (BASELINE, json!(program.baseline)),
     ]
     .map(|(identity, value)| (identity.name, value));
     let values = columns.iter().map(|column| (column.name, value(column, row)));

@@ -138,7 +138,7 @@ fn verdict(told: &Told, lines: &str) -> String {
 }
 
 /// Escapes what Markdown would take for more than text.
-fn plain(text: &str) -> String {
+pub(super) fn plain(text: &str) -> String {
     let mut plain = String::new();
     for letter in text.chars() {
         match letter {

@@ -8,3 +8,4 @@ pub(crate) mod markdown;
 pub(crate) mod rivals;
 pub(crate) mod svg;
 pub(crate) mod table;
+pub(crate) mod tables;

@@ -1,11 +1,9 @@
 //! The table on the terminal: one per program.
 
-use std::fmt::Write;
-
 use comfy_table::{Attribute, Cell, CellAlignment, Color, Table, presets};
 
 use crate::columns::{Choice, Column, WORKERS, heads};
-use crate::summary::{Program, Row};
+use crate::summary::{Capacity, Program, Row};
 use crate::terminal::{STRONG, count, duration, paint};
 
 /// The format of tables.
@@ -17,25 +15,13 @@ pub(crate) struct Look {
     pub(crate) cores: usize,
 }
 
-const NONE: &str = "–";
+/// Stands for a missing value.
+pub(super) const NONE: &str = "–";
 
 /// Formats the heading and the table of a program.
 pub(crate) fn program(program: &Program, choice: &Choice, look: Look) -> String {
-    let mut text = paint(&program.title, STRONG, look.colour);
-    if let Some(serial) = program.serial {
-        let _ = write!(text, "   Ts {}", duration(serial.median));
-    }
-    #[expect(clippy::cast_precision_loss, reason = "three digits are printed")]
-    if let Some(tasks) = program.tasks() {
-        let _ = write!(text, "   {} tasks", count(tasks as f64));
-    }
-    for capacity in &program.capacities {
-        let sample = capacity.sample;
-        let _ = write!(text, "   C{} {:.2} ({:.2}–{:.2})", capacity.copies, sample.median, sample.min, sample.max);
-    }
-    if let Some(baseline) = &program.baseline {
-        let _ = write!(text, "   base {baseline}");
-    }
+    let summary: String = summary(program).iter().map(|part| format!("   {part}")).collect();
+    let text = paint(&program.title, STRONG, look.colour) + &summary;
     let selections = choice.on_terminals();
     let selections = [true, false].into_iter().flat_map(|with| selections.iter().map(move |columns| (columns, with)));
     let mut bodies = selections.map(|(columns, with_intervals)| table(program, columns, with_intervals, look));
@@ -46,6 +32,18 @@ pub(crate) fn program(program: &Program, choice: &Choice, look: Look) -> String 
         body = narrower;
     }
     text + "\n" + &body + "\n"
+}
+
+/// What a heading says of a program besides its name.
+pub(super) fn summary(program: &Program) -> Vec<String> {
+    let mut parts = Vec::from_iter(program.serial.map(|serial| format!("Ts {}", duration(serial.median))));
+    #[expect(clippy::cast_precision_loss, reason = "three digits are printed")]
+    parts.extend(program.tasks().map(|tasks| format!("{} tasks", count(tasks as f64))));
+    parts.extend(program.capacities.iter().map(|Capacity { copies, sample, .. }| {
+        format!("C{copies} {:.2} ({:.2}–{:.2})", sample.median, sample.min, sample.max)
+    }));
+    parts.extend(program.baseline.as_ref().map(|baseline| format!("base {baseline}")));
+    parts
 }
 
 /// The visible width of a text, without escape codes.

@@ -1,5 +1,6 @@
 //! `filch compare`: an experiment assembled from the flags.
 
+use crate::base::is_runner;
 use crate::error::Result;
 use crate::experiment::{Contender, Effort, Entry, Experiment, Program};
 use crate::experiments::usual;
@@ -17,6 +18,8 @@ fn experiment(flags: &Flags, size: Size) -> Result<Experiment> {
         return Err(crate::error::usage(format!("--runner {}: there is no such file", missing.display())));
     }
     let wait = filch_catalogue::wait(flags.wait.as_deref()).map_err(crate::error::usage)?;
+    let is_of_builds = flags.session.against.baseline.as_deref().is_some_and(|path| is_runner(path).unwrap_or(false));
+    let named = |list: Option<&Vec<String>>| named(list).or_else(|| is_of_builds.then(Vec::new));
     let usual = usual::experiment();
     let entry = |text: String| {
         let program = parse(&text, size)?;
@@ -31,6 +34,9 @@ fn experiment(flags: &Flags, size: Size) -> Result<Experiment> {
     };
     let effort = if flags.all {
         Effort { at_least: 1, budget: 180, visit: 0.05, ..usual.effort }
+    } else if is_of_builds {
+        // Small differences need many rounds.
+        Effort { at_most: 1000, ..usual.effort.at(size) }
     } else {
         usual.effort.at(size)
     };

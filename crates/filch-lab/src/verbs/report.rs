@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use filch_protocol::Machine;
 
+use crate::base::{Comparison, Difference, rows_of};
 use crate::columns::Choice;
+use crate::conclude::{Found, show_differences};
 use crate::error::{Result, usage};
 use crate::experiment::Experiment;
 use crate::experiment::claim::decide;
@@ -14,17 +16,21 @@ use crate::experiment::probe;
 use crate::experiments::all;
 use crate::export::html::{Figures, Origin, Page, probe_page};
 use crate::export::json::{Lines, check_writable, read, rows, write_file};
+use crate::export::tables;
 use crate::flags::Report as Flags;
 use crate::record::Run;
 use crate::summary::summarize;
+use crate::terminal::colour;
 use crate::warnings::warnings;
 
 const PAGE: &str = "filch-report.html";
 
 pub(crate) fn report(flags: &Flags) -> Result {
-    let named = flags.columns.as_deref();
+    let named = flags.tables.columns.as_deref();
     Choice::of(named, &[])?;
-    let page = flags.output.as_deref().or(flags.json.is_none().then_some(Path::new(PAGE)));
+    let comparison = Comparison::of(&flags.against)?;
+    flags.tables.check(flags.json.as_deref())?;
+    let page = flags.output.as_deref().or(flags.files().next().is_none().then_some(Path::new(PAGE)));
     if let Some(page) = page {
         check_writable(page)?;
     }
@@ -50,9 +56,11 @@ pub(crate) fn report(flags: &Flags) -> Result {
     let none = Experiment::new("");
     let asked = experiment.as_ref().unwrap_or(&none);
     let choice = Choice::of(named, asked.columns)?;
-    let programs = summarize(&runs, &[]);
+    comparison.check(&rows_of(&runs), &[])?;
+    let programs = comparison.summarize(&runs, &[]);
+    let differences = comparison.differences(&programs);
     let cores = runs.iter().map(|run| run.machine.cores).max().unwrap_or(1);
-    let decided = decide(asked, &programs, cores);
+    let decided = decide(asked, &summarize(&runs, &[]), cores);
     if let Some(page) = page {
         let (choice, doubts) = (&choice, &warnings(&runs, &programs));
         let shown = Page {
@@ -72,7 +80,26 @@ pub(crate) fn report(flags: &Flags) -> Result {
         rows(&programs, &choice.all()).iter().try_for_each(|row| lines.write(row))?;
         decided.iter().try_for_each(|claim| lines.write(&claim.json()))?;
     }
-    written(flags, page, &format!("{} runs", runs.len()))
+    let machine = runs.first().map(|run| run.machine.clone()).unwrap_or_default();
+    tables::write(&flags.tables, &programs, &choice, &differences, &machine)?;
+    written(flags, page, &format!("{} runs", runs.len()))?;
+    if !flags.is_stdout() {
+        show_differences(&mut std::io::stdout().lock(), &differences, colour())?;
+    }
+    let failures: Vec<String> = differences.iter().filter_map(Difference::failure).collect();
+    Found { failures, ..Found::default() }.end()
+}
+
+impl Flags {
+    /// The files besides the page.
+    fn files(&self) -> impl Iterator<Item = &Path> {
+        [&self.json, &self.tables.csv, &self.tables.markdown].into_iter().flatten().map(PathBuf::as_path)
+    }
+
+    /// Whether one of them is standard output.
+    fn is_stdout(&self) -> bool {
+        self.files().any(|path| path == Path::new("-"))
+    }
 }
 
 /// Runs of several commits, machines or flags are several rows, named by what differs.
@@ -95,9 +122,8 @@ fn tell_builds_apart(runs: &mut [Run]) {
 
 /// Says what was written, unless the lines are on standard output.
 fn written(flags: &Flags, page: Option<&Path>, what: &str) -> Result {
-    let files = [page, flags.json.as_deref()].into_iter().flatten();
-    let files: Vec<String> = files.map(|path| path.display().to_string()).collect();
-    if flags.json.as_deref() != Some(Path::new("-")) {
+    let files: Vec<String> = page.into_iter().chain(flags.files()).map(|path| path.display().to_string()).collect();
+    if !flags.is_stdout() {
         writeln!(std::io::stdout(), "{what}: {}", files.join(", "))?;
     }
     Ok(())

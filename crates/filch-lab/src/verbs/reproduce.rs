@@ -15,7 +15,7 @@ use crate::experiment::Experiment;
 use crate::experiments::{all, find};
 use crate::export::html::overview;
 use crate::export::json::{check_writable, write_file};
-use crate::flags::{Reproduce as Flags, Session, Size};
+use crate::flags::{Against, Reproduce as Flags, Session, Size, Tables};
 use crate::forecast::Times;
 use crate::interrupt::interrupted;
 use crate::outcome::Outcome;
@@ -147,7 +147,8 @@ fn session(flags: &Flags, id: &str, size: Size, usual: u32) -> Session {
         decide: patience(flags, size, budget),
         timeout: flags.timeout,
         seed: flags.seed,
-        columns: None,
+        against: Against::default(),
+        tables: Tables::default(),
         report: flags.folder.join(format!("{id}.html")),
         no_report: false,
         resume: flags.resume,

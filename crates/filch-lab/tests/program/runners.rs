@@ -70,6 +70,40 @@ fn two_runners_of_one_name_are_two_rows() {
     }
 }
 
+/// A reply with this time.
+fn timed(seconds: &str) -> String {
+    format!(r#"echo '{{"tell":"ran","seconds":{seconds},"answer":"55"}}'"#)
+}
+
+#[test]
+fn a_build_is_gated_by_another_one() {
+    let slower = copy_of(&runner("gated", 1, READY, &timed("0.00000103")));
+    let before = runner("gated", 1, READY, &timed("0.000001"));
+    let same = format!("{before}-same");
+    fs::copy(&before, &same).expect("the folder is writable");
+    let compared = |after: &str, limit: &str| {
+        let common = ["compare", "fib:n=10", "--workers", "1", "--repeat", "5", "--no-report", "--csv", "gated.csv"];
+        filch(&[&common[..], &["--runner", after, "--baseline", &before, "--fail-above", limit]].concat())
+    };
+    let failed = compared(&slower, "2%");
+    assert_eq!(failed.status.code(), Some(1), "{}", stderr(&failed));
+    let why = format!("gated ({slower}) on 1 is slower than gated ({before}) by 3.0 % [3.0, 3.0]; the limit is 2 %");
+    assert!(stderr(&failed).contains(&why), "{}", stderr(&failed));
+    let said = stdout(&failed);
+    assert!(said.contains("slower") && said.contains("+3.0 %") && !said.contains("rayon"), "{said}");
+    let csv = fs::read_to_string(folder().join("gated.csv")).expect("a file");
+    let row = csv.lines().find(|line| line.contains("-built-again")).expect("a row");
+    let place = csv.lines().next().expect("a head").split(',').position(|head| head == "T/base").expect("a column");
+    assert_eq!(row.split(',').nth(place), Some("1.03"), "{csv}");
+    assert_eq!(compared(&slower, "5%").status.code(), Some(0));
+    let equal = compared(&same, "0%");
+    assert_eq!(equal.status.code(), Some(0), "{}", stderr(&equal));
+    assert!(stdout(&equal).contains("no difference"), "{}", stdout(&equal));
+    let alone = filch(&["compare", "fib:n=10", "--baseline", &before]);
+    assert_eq!(alone.status.code(), Some(2));
+    assert!(stderr(&alone).contains("nothing is compared with"), "{}", stderr(&alone));
+}
+
 fn runs_of<'l>(lines: &'l [Value], scheduler: &str) -> Vec<&'l Value> {
     lines.iter().filter(|line| line["scheduler"] == scheduler).collect()
 }

@@ -140,6 +140,105 @@ fn a_summary_is_deterministic_and_complete() {
 }
 
 #[test]
+fn a_session_is_compared_with_an_earlier_one() {
+    let [before, after, both] = ["before.jsonl", "after.jsonl", "both.jsonl"].map(|name| folder().join(name));
+    let [before, after, both] = [&before, &after, &both].map(|path| path.to_str().unwrap());
+    let session =
+        ["compare", "fib:n=12", "--pools", "split", "--peers=", "--workers", "1", "--repeat", "5", "--no-report"];
+    well(&[&session[..], &["--json", before]].concat());
+    let text = fs::read_to_string(before).unwrap();
+    let slowed = |factor: f64, commit: &str| -> String {
+        let line = |mut line: Value| {
+            line["seconds"] = (line["seconds"].as_f64().unwrap() * factor).into();
+            line["commit"] = commit.into();
+            line.to_string() + "\n"
+        };
+        lines(&text).into_iter().map(line).collect()
+    };
+    fs::write(before, slowed(1.0, "abc")).unwrap();
+    fs::write(after, slowed(3.0, "def")).unwrap();
+    let report = |now: &str, then: &str| {
+        let output = crate::filch(&["report", now, "--baseline", then, "--fail-above", "5%", "--markdown", "-"]);
+        (output.status.code(), stdout(&output), stderr(&output))
+    };
+    let (status, told, why) = report(after, before);
+    assert_eq!(status, Some(1), "{why}");
+    assert!(why.contains("fib n=12, filch split on 1 is slower than") && why.contains("the limit is 5 %"), "{why}");
+    assert!(
+        told.contains("| **slower** | fib n=12, filch split on 1 | +") && told.contains("**fib n=12** · Ts"),
+        "{told}"
+    );
+    let (status, told, why) = report(before, after);
+    assert_eq!((status, why.as_str()), (Some(0), ""));
+    assert!(told.contains("| faster | fib n=12, filch split on 1 | −"), "{told}");
+    // A session that is measured now is compared likewise.
+    let told = stdout(&well(&[&session[..], &["--baseline", before]].concat()));
+    assert!(
+        told.contains(&format!("Against {before}:")) && told.contains(&format!("filch split ({before})")),
+        "{told}"
+    );
+    fs::write(both, fs::read_to_string(before).unwrap() + &fs::read_to_string(after).unwrap()).unwrap();
+    refuses(&["report", after, "--baseline", both], &["holds several builds", "commit abc", "commit def"]);
+    refuses(&["report", after, "--baseline", "none.jsonl"], &["none.jsonl: cannot be read"]);
+    fs::write(both, "").unwrap();
+    refuses(&["report", after, "--baseline", both], &["no runs to compare with"]);
+    refuses(&["compare", "queens:n=6", "--pools", "split", "--baseline", before], &["none of these rows"]);
+}
+
+#[test]
+fn tables_are_written_for_other_programs() {
+    let session = ["compare", "fib:n=12", "--pools", "split,lace", "--peers=", "--workers", "1,2", "--repeat", "2"];
+    let session = [&session[..], &["--no-report", "--base", "lace"]].concat();
+    let csv = stdout(&well(&[&session[..], &["--csv", "-", "--columns", "median,T/base,runs"]].concat()));
+    let lines: Vec<&str> = csv.lines().collect();
+    let heads = "program,scheduler,version,P,baseline,median,median low,median high,T/base,T/base low,T/base high,runs";
+    assert_eq!((lines[0], lines.len()), (heads, 1 + 1 + 2 * 2), "{csv}");
+    let cells = |line: &str| line.split(',').map(str::to_owned).collect::<Vec<_>>();
+    assert!(lines.iter().all(|line| cells(line).len() == cells(heads).len()), "{csv}");
+    let base = lines.iter().map(|line| cells(line)).find(|cells| cells[1] == "filch lace" && cells[3] == "2");
+    assert_eq!(
+        base.map(|cells| (cells[4].clone(), cells[8].clone())),
+        Some(("filch lace".into(), "1".into())),
+        "{csv}"
+    );
+    let twice = [&session[..], &["--csv", "-", "--markdown", "-"]].concat();
+    refuses(&twice, &["only one of --json, --csv and --markdown"]);
+    refuses(&[&session[..], &["--csv", "/nonexistent/a.csv"]].concat(), &["cannot write /nonexistent/a.csv"]);
+}
+
+/// Returns the code of a notebook's cells.
+fn cells(notebook: &str) -> String {
+    let notebook: Value = serde_json::from_str(notebook).expect("JSON");
+    let cells = notebook["cells"].as_array().expect("cells").iter().filter(|cell| cell["cell_type"] == "code");
+    let lines = |cell: &Value| -> String {
+        cell["source"].as_array().expect("lines").iter().filter_map(|line| line.as_str()).collect::<String>() + "\n"
+    };
+    cells.map(lines).collect()
+}
+
+#[test]
+fn the_examples_in_pandas_run() {
+    let python = |code: &str| {
+        std::process::Command::new("python3").args(["-c", code]).current_dir(folder().join("pandas")).output()
+    };
+    fs::create_dir_all(folder().join("pandas")).unwrap();
+    if !python("import pandas").is_ok_and(|output| output.status.success()) {
+        return println!("not tested: no pandas");
+    }
+    let session = ["compare", "fib:n=12", "--pools", "split,lace", "--peers=", "--workers", "1,2", "--repeat", "5"];
+    well(&[&session[..], &["--no-report", "--base", "lace", "--csv", "pandas/ratios.csv"]].concat());
+    let book = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/book");
+    let page = fs::read_to_string(book.join("faster.md")).unwrap();
+    let (_, code) = page.split_once("```python\n").expect("an example");
+    let ran = python(code.split("```").next().unwrap()).unwrap();
+    let said = stdout(&ran);
+    assert!(ran.status.success() && said.contains("filch split") && said.contains("rows are slower"), "{ran:?}");
+    let ran = python(&cells(&fs::read_to_string(book.join("ratios.ipynb")).unwrap())).unwrap();
+    let said = stdout(&ran);
+    assert!(ran.status.success() && said.contains("filch split") && said.contains("not compared"), "{ran:?}");
+}
+
+#[test]
 fn files_are_merged_and_invalid_lines_refused() {
     let [first, second, html] = ["first.jsonl", "second.jsonl", "merged.html"].map(|name| folder().join(name));
     let [first, second, html] = [&first, &second, &html].map(|path| path.to_str().unwrap());

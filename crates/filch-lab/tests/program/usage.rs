@@ -30,6 +30,7 @@ fn unknown_names_get_suggestions() {
     refuses(&["stress", "chaselev"], &["there is no queue", "did you mean `chase-lev`"]);
     refuses(&["compare", "--columns", "median,spedup"], &["there is no column", "did you mean `speedup`"]);
     refuses(&["report", "none.jsonl", "--columns", "medan"], &["did you mean `median`"]);
+    refuses(&["compare", "fib", "--base", "raion"], &["there is no contender", "did you mean `rayon`?"]);
     refuses(&["list", "pool"], &["pools"]);
     refuses(&["experiment", "fork"], &["there is no experiment `fork`", "did you mean `forks`?"]);
     refuses(&["comare"], &["compare"]);
@@ -97,6 +98,11 @@ fn contradictions_are_refused() {
     refuses(&["run", "fib", "--peer", "rayon", "--pin"], &["--pin"]);
     refuses(&["run", "fib", "--pool", "chase-lev", "--style", "closures"], &["style `closures`"]);
     refuses(&["compare", "--report", "a.html", "--no-report"], &["--report"]);
+    refuses(&["compare", "fib", "--base", "rayon", "--baseline", "a.jsonl"], &["--base"]);
+    refuses(&["compare", "fib", "--fail-above", "5%"], &["--fail-above", "--base or --baseline"]);
+    for wrong in ["5", "2000%", "x%", "%"] {
+        refuses(&["compare", "fib", "--base", "rayon", "--fail-above", wrong], &["it is a percentage, such as 5%"]);
+    }
 }
 
 #[test]
