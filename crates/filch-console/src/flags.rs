@@ -8,7 +8,7 @@ use clap::builder::RangedI64ValueParser;
 use crate::json::Lines;
 
 /// More workers than this are a typing error, or a much larger machine.
-const MOST_WORKERS: i64 = 1024;
+pub const MOST_WORKERS: usize = 1024;
 
 /// Where JSON goes, and how much to print.
 #[derive(Debug, Args)]
@@ -30,7 +30,7 @@ impl Output {
 
 /// Parses a number of workers.
 pub fn workers() -> RangedI64ValueParser<u16> {
-    RangedI64ValueParser::new().range(1..=MOST_WORKERS)
+    RangedI64ValueParser::new().range(1..=MOST_WORKERS as i64)
 }
 
 /// Parses a number in this range.

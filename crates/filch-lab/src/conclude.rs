@@ -15,7 +15,8 @@ use crate::experiment::plan::Plan;
 use crate::experiment::probe::Findings;
 use crate::export::html::{Figures, Origin, Page, probe_page};
 use crate::export::json::write_file;
-use crate::export::{beside, csv, table, tables};
+use crate::export::tables::Sheet;
+use crate::export::{beside, csv, table};
 use crate::facts::{Fact, facts};
 use crate::flags::{Session as Flags, Size};
 use crate::record::Run;
@@ -91,10 +92,15 @@ pub(crate) fn conclude(session: &Conclusion<'_>) -> Result<Found> {
         };
         write_file(&flags.report, page.html())?;
         if flags.files {
-            beside::write(&flags.report, &csv::programs(&programs, &Choice::Usual), figures.all())?;
+            beside::write(
+                &flags.report,
+                &csv::programs(&programs, &Choice::Usual, experiment.sweep.as_ref()),
+                figures.all(),
+            )?;
         }
     }
-    tables::write(&flags.tables, &programs, choice, &differences, &Machine::here())?;
+    let sheet = Sheet { programs: &programs, choice, differences: &differences, sweep: experiment.sweep.as_ref() };
+    sheet.write(&flags.tables, &Machine::here())?;
     let stdout_is_json = flags.output.json.as_deref().is_some_and(|path| path == Path::new("-"));
     if !stdout_is_json && !flags.tables.is_stdout() && !flags.output.quiet {
         let facts = if differences.is_empty() { facts(&alone, cores()) } else { Vec::new() };

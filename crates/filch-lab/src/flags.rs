@@ -19,6 +19,16 @@ fn style() -> impl TypedValueParser<Value = Style> {
     PossibleValuesParser::new(values).try_map(|name| name.parse::<Style>())
 }
 
+/// Parses a parameter with several values.
+fn swept(text: &str) -> Result<(String, Vec<String>), String> {
+    let (name, values) = filch_catalogue::assignment(text)?;
+    let values: Vec<String> = values.split(',').map(|value| value.trim().to_owned()).collect();
+    if values.iter().any(String::is_empty) {
+        return Err("a value is missing".to_owned());
+    }
+    Ok((name, values))
+}
+
 /// Compares work-stealing schedulers on real programs.
 #[derive(Debug, Parser)]
 #[command(name = "filch", version, about, max_term_width = 100)]
@@ -176,6 +186,7 @@ Examples:
   filch compare fib uts --runner ./my-runner
   filch compare fib uts --runner AFTER --baseline BEFORE --fail-above 3%   two builds of one runner
   filch compare fib --baseline yesterday.jsonl --csv ratios.csv
+  filch compare closure --pools padws --sweep block=4,16,64 --csv blocks.csv
   filch compare fib --columns median,p10,p90,speedup,to-baseline")]
 pub(crate) struct Compare {
     /// Workloads, optionally with parameters, such as `fib:n=40` or `uts:tree=T3,seed=1`
@@ -195,6 +206,10 @@ pub(crate) struct Compare {
     /// Your own runner, see docs/runners.md; can be given several times
     #[arg(long = "runner", value_name = "PATH")]
     pub(crate) runners: Vec<PathBuf>,
+    /// Several values of one parameter, such as `n=30,32,34`, for all programs and pools that have it and do not set
+    /// it; or of `workers`
+    #[arg(long, value_name = "NAME=VALUE,…", value_parser = swept)]
+    pub(crate) sweep: Option<(String, Vec<String>)>,
     /// How filch's workers wait for a stolen task [default: the library's]
     #[arg(long, value_name = "NAME")]
     pub(crate) wait: Option<String>,

@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use filch_catalogue::values::assignment;
-use filch_catalogue::{Kind, PEERS, POOLS, PoolTuning, QUEUES, Style, Tuning, Workload, list_queues, why_not_for};
+use filch_catalogue::{
+    Kind, Knob, PEERS, POOLS, PoolSpec, PoolTuning, QUEUES, QueueSpec, Style, Tuning, Workload, list_queues,
+    why_not_for,
+};
 use filch_console::store_buffer::{Measured, cache};
 use filch_protocol::{Description, Order};
 
@@ -108,6 +111,17 @@ pub(crate) const STYLED: &[(&str, Style, &str)] = &[
 /// Returns the style of a name that is listed as a pool.
 fn styled(name: &str) -> Option<Style> {
     STYLED.iter().find(|(styled, ..)| *styled == name).map(|&(_, style, _)| style)
+}
+
+/// Returns the parameters of a pool or queue, such as `lace:steal=half`, for programs of this kind.
+pub(crate) fn knobs(name: &str, kind: Kind) -> Vec<Knob> {
+    let start = name.split(':').next().unwrap_or(name);
+    let pool = if styled(start).is_some() { POOLS[0].name } else { start };
+    match kind {
+        Kind::ForkJoin => POOLS.iter().find(|spec| spec.name == pool).map(PoolSpec::knobs),
+        _ => QUEUES.iter().find(|spec| spec.name == pool).map(QueueSpec::knobs),
+    }
+    .unwrap_or_default()
 }
 
 /// Returns an error for a name that is not in a list.

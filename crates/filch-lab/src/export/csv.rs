@@ -1,12 +1,15 @@
 //! Tables as comma-separated values, for spreadsheets and plotting programs.
 
 use crate::columns::{Choice, Column, IDENTITIES};
+use crate::experiment::Sweep;
 use crate::experiment::probe::Listing;
 use crate::summary::{Program, Row};
 
 /// Returns the rows of all tables, one line each, with the headings of tables; an interval is in two more columns.
 /// Columns without any value are left out, unless they were asked for.
-pub(crate) fn programs(programs: &[Program], choice: &Choice) -> String {
+///
+/// The swept parameter is a column too.
+pub(crate) fn programs(programs: &[Program], choice: &Choice, sweep: Option<&Sweep>) -> String {
     let rows: Vec<(&Program, &Row)> =
         programs.iter().flat_map(|program| program.rows.iter().map(move |row| (program, row))).collect();
     let mut heads: Vec<String> =
@@ -16,6 +19,11 @@ pub(crate) fn programs(programs: &[Program], choice: &Choice) -> String {
         vec![title, label, version, row.workers.to_string(), program.baseline.clone().unwrap_or_default()]
     };
     let mut lines: Vec<Vec<String>> = rows.iter().map(who).collect();
+    if let Some(swept) = sweep {
+        heads.push(swept.parameter.to_owned());
+        let values = rows.iter().map(|(program, row)| Sweep::apart(sweep, &program.id, &row.who).2.unwrap_or_default());
+        lines.iter_mut().zip(values).for_each(|(line, value)| line.push(value));
+    }
     for column in choice.all() {
         let has_interval = column.is_estimate() || column.name == "median";
         let ends: &[&str] = if has_interval { &["", " low", " high"] } else { &[""] };
@@ -91,7 +99,7 @@ mod tests {
             run.round = round;
             runs.push(run);
         }
-        let csv = programs(&summarize(&runs, &[]), &Choice::Usual);
+        let csv = programs(&summarize(&runs, &[]), &Choice::Usual, None);
         let lines: Vec<&str> = csv.lines().collect();
         assert_eq!(lines.len(), 2);
         assert!(lines[0].starts_with("program,scheduler,version,P,baseline,median,median low,median high,spread,"));
@@ -102,7 +110,7 @@ mod tests {
             "{csv}"
         );
         let chosen = Choice::of(Some(&["Ts/TP", "max"].map(str::to_owned)), &[]).unwrap();
-        let csv = programs(&summarize(&runs, &[]), &chosen);
+        let csv = programs(&summarize(&runs, &[]), &chosen, None);
         assert!(csv.starts_with("program,scheduler,version,P,baseline,Ts/TP,Ts/TP low,Ts/TP high,max\n"), "{csv}");
         assert!(csv.ends_with(",2,,,,,0.75\n"), "{csv}");
     }

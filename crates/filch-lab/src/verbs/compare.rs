@@ -1,12 +1,16 @@
 //! `filch compare`: an experiment assembled from the flags.
 
+use filch_catalogue::{specs, unknown};
+use filch_console::flags::MOST_WORKERS;
+
 use crate::base::is_runner;
-use crate::error::Result;
-use crate::experiment::{Contender, Effort, Entry, Experiment, Program};
+use crate::error::{Result, usage};
+use crate::experiment::{Contender, Effort, Entry, Experiment, Plot, Program, Sweep};
 use crate::experiments::usual;
 use crate::flags::{Compare as Flags, Size};
 use crate::perform::perform;
 use crate::programs::{name_of, parse};
+use crate::scheduler::knobs;
 
 pub(crate) fn compare(flags: &Flags) -> Result {
     let size = flags.session.size_or(if flags.all { Size::Quick } else { Size::Small });
@@ -15,9 +19,9 @@ pub(crate) fn compare(flags: &Flags) -> Result {
 
 fn experiment(flags: &Flags, size: Size) -> Result<Experiment> {
     if let Some(missing) = flags.runners.iter().find(|runner| !runner.is_file()) {
-        return Err(crate::error::usage(format!("--runner {}: there is no such file", missing.display())));
+        return Err(usage(format!("--runner {}: there is no such file", missing.display())));
     }
-    let wait = filch_catalogue::wait(flags.wait.as_deref()).map_err(crate::error::usage)?;
+    let wait = filch_catalogue::wait(flags.wait.as_deref()).map_err(usage)?;
     let is_of_builds = flags.session.against.baseline.as_deref().is_some_and(|path| is_runner(path).unwrap_or(false));
     let named = |list: Option<&Vec<String>>| named(list).or_else(|| is_of_builds.then(Vec::new));
     let usual = usual::experiment();
@@ -40,12 +44,73 @@ fn experiment(flags: &Flags, size: Size) -> Result<Experiment> {
     } else {
         usual.effort.at(size)
     };
-    Ok(Experiment {
-        name: None,
-        entries: programs(flags, size).into_iter().map(entry).collect::<Result<_>>()?,
-        effort,
-        ..usual
-    })
+    let entries = programs(flags, size).into_iter().map(entry).collect::<Result<_>>()?;
+    let experiment = Experiment { name: None, entries, effort, ..usual };
+    match &flags.sweep {
+        None => Ok(experiment),
+        Some((name, values)) if name == "workers" => swept_workers(experiment, values, flags),
+        Some((name, values)) => swept(experiment, name, values, size),
+    }
+}
+
+/// Sweeps the numbers of workers, as `--workers` does.
+fn swept_workers(experiment: Experiment, values: &[String], flags: &Flags) -> Result<Experiment> {
+    if flags.session.workers.is_some() {
+        return Err(usage("--sweep workers and --workers say the same: omit one"));
+    }
+    let number = |value: &String| match value.parse::<usize>() {
+        Ok(number @ 1..=MOST_WORKERS) => Ok(number),
+        _ => Err(usage(format!("--sweep workers: {value} is not a number from 1 to {MOST_WORKERS}"))),
+    };
+    Ok(Experiment { workers: values.iter().map(number).collect::<Result<_>>()?, ..experiment })
+}
+
+/// What a page of a sweep draws.
+const PLOTS: &[Plot] = &[
+    Plot::Swept("median"),
+    Plot::Swept("speedup"),
+    Plot::Swept("to-baseline"),
+    Plot::Times,
+    Plot::Speedup,
+    Plot::Forks,
+];
+
+/// Sweeps a parameter of all programs and pools that have it and do not set it.
+fn swept(mut experiment: Experiment, name: &str, values: &[String], size: Size) -> Result<Experiment> {
+    let (mut meaning, mut known) = (None, vec!["workers"]);
+    // Opens the parameter in a text, if it is one of these.
+    let mut open = |text: &str, gap: char, parameters: &[(&'static str, &'static str)]| {
+        known.extend(parameters.iter().map(|(name, _)| *name));
+        let found = parameters.iter().find(|(parameter, _)| *parameter == name)?;
+        meaning = meaning.or(Some(*found));
+        let is_set = text.split([':', ',']).skip(1).any(|part| part.split('=').next() == Some(name));
+        let gap = if text.contains(':') { gap } else { ':' };
+        (!is_set).then(|| format!("{text}{gap}{name}=*"))
+    };
+    for Entry { program, contenders } in &mut experiment.entries {
+        let Some(text) = program.of(size).map(str::to_owned) else { continue };
+        let kind = parse(&text, size)?.kind();
+        let spec = specs().iter().find(|spec| spec.name == name_of(&text));
+        let parameters: Vec<_> =
+            spec.iter().flat_map(|spec| spec.params).map(|param| (param.name, param.help)).collect();
+        if let Some(text) = open(&text, ',', &parameters) {
+            *program = Program::new(text);
+        }
+        for contender in contenders {
+            let Contender::Pool { name: pool, .. } = contender else { continue };
+            let parameters: Vec<_> = knobs(pool, kind).iter().map(|knob| (knob.name, knob.help)).collect();
+            if let Some(text) = open(pool, ':', &parameters) {
+                *pool = text;
+            }
+        }
+    }
+    known.sort_unstable();
+    known.dedup();
+    let Some((parameter, meaning)) = meaning else {
+        return Err(usage(unknown("parameter of these programs and pools", name, &known)));
+    };
+    let sweep = Some(Sweep { parameter, values: values.to_vec(), meaning });
+    Ok(Experiment { sweep, plots: PLOTS, ..experiment })
 }
 
 /// Returns the requested programs, such as `fib:n=40,cutoff=3`.

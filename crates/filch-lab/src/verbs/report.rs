@@ -16,7 +16,7 @@ use crate::experiment::probe;
 use crate::experiments::all;
 use crate::export::html::{Figures, Origin, Page, probe_page};
 use crate::export::json::{Lines, check_writable, read, rows, write_file};
-use crate::export::tables;
+use crate::export::tables::Sheet;
 use crate::flags::Report as Flags;
 use crate::record::Run;
 use crate::summary::summarize;
@@ -81,7 +81,8 @@ pub(crate) fn report(flags: &Flags) -> Result {
         decided.iter().try_for_each(|claim| lines.write(&claim.json()))?;
     }
     let machine = runs.first().map(|run| run.machine.clone()).unwrap_or_default();
-    tables::write(&flags.tables, &programs, &choice, &differences, &machine)?;
+    let sweep = asked.sweep.as_ref();
+    Sheet { programs: &programs, choice: &choice, differences: &differences, sweep }.write(&flags.tables, &machine)?;
     written(flags, page, &format!("{} runs", runs.len()))?;
     if !flags.is_stdout() {
         show_differences(&mut std::io::stdout().lock(), &differences, colour())?;

@@ -206,6 +206,47 @@ fn tables_are_written_for_other_programs() {
     refuses(&[&session[..], &["--csv", "/nonexistent/a.csv"]].concat(), &["cannot write /nonexistent/a.csv"]);
 }
 
+#[test]
+fn a_parameter_is_swept_where_it_exists_and_is_not_set() {
+    let start = ["compare", "--peers=", "--repeat", "1", "--no-report", "--csv", "-", "--columns", "runs"];
+    let rows = |more: &[&str]| -> Vec<String> {
+        let csv = stdout(&well(&[&start[..], more].concat()));
+        let cells = |line: &str| {
+            let cells: Vec<&str> = line.split(',').collect();
+            [cells[0], cells[1], cells[3], cells[5]].join("|").replace("filch ", "")
+        };
+        csv.lines().map(cells).collect()
+    };
+    let of_programs = ["fib", "queens:n=6", "--pools", "split", "--workers", "1", "--sweep", "n=5,12"];
+    let expected = ["fib n=5|serial|1|5", "fib n=5|split|1|5", "fib n=12|serial|1|12", "fib n=12|split|1|12"];
+    let kept = ["queens n=6|serial|1|6", "queens n=6|split|1|6"];
+    assert_eq!(rows(&of_programs), [&["program|scheduler|P|n"][..], &expected, &kept].concat());
+    let of_pools = ["fib:n=12", "--pools", "lace:steal=one,lace", "--workers", "1", "--sweep", "steal=one,half"];
+    let mut found = rows(&of_pools);
+    found.sort();
+    let expected = [
+        "fib n=12|lace:steal=half|1|half",
+        "fib n=12|lace:steal=one|1|one",
+        "fib n=12|serial|1|",
+        "program|scheduler|P|steal",
+    ];
+    assert_eq!(found, expected);
+    let of_workers = rows(&["fib:n=12", "--pools", "split", "--sweep", "workers=1,2,3"]);
+    assert_eq!(of_workers.iter().filter(|row| row.contains("split")).count(), 3, "{of_workers:?}");
+    let page = folder().join("swept.html");
+    let drawn = ["compare", "fib", "--pools", "split", "--peers=", "--workers", "1", "--repeat", "1", "--quiet"];
+    well(&[&drawn[..], &["--sweep", "n=5,12", "--report", page.to_str().unwrap()]].concat());
+    assert!(fs::read_to_string(page).unwrap().contains("n: "), "nothing is drawn against n");
+    let refused = |sweep: &str, words: &[&str]| refuses(&["compare", "fib", "--sweep", sweep], words);
+    refused("m=1,2", &["there is no parameter of these programs and pools `m`"]);
+    refused("cutof=1,2", &["did you mean `cutoff`?"]);
+    refused("n=1,ten", &["ten"]);
+    refused("n=1,,2", &["a value is missing"]);
+    refused("n", &["NAME=VALUE"]);
+    refused("workers=1,0", &["0 is not a number from 1 to 1024"]);
+    refuses(&["compare", "fib", "--sweep", "workers=1", "--workers", "1"], &["say the same"]);
+}
+
 /// Returns the code of a notebook's cells.
 fn cells(notebook: &str) -> String {
     let notebook: Value = serde_json::from_str(notebook).expect("JSON");
