@@ -6,18 +6,10 @@ mod session;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use filch_catalogue::Style;
 use filch_console::flags::{Output, count, workers};
 
 pub(crate) use session::{Against, Session, Size, Tables};
-
-/// Parses the name of a style.
-fn style() -> impl TypedValueParser<Value = Style> {
-    let values = Style::EVERY.map(|style| PossibleValue::new(style.name()).help(style.summary()));
-    PossibleValuesParser::new(values).try_map(|name| name.parse::<Style>())
-}
 
 /// Parses a parameter with several values.
 fn swept(text: &str) -> Result<(String, Vec<String>), String> {
@@ -49,7 +41,7 @@ pub(crate) enum Verb {
     Experiment(Experiment),
     /// Repeats tables and figures of the documents: a folder of pages, plots, data and verdicts
     Reproduce(Reproduce),
-    /// Runs one program on one scheduler
+    /// Runs programs on schedulers, one after the other: the default pool, unless others are named
     Run(Run),
     /// Runs one program on one pool, and shows what each worker did, and when
     Trace(Trace),
@@ -187,32 +179,22 @@ Examples:
   filch compare fib uts --runner AFTER --baseline BEFORE --fail-above 3%   two builds of one runner
   filch compare fib --baseline yesterday.jsonl --csv ratios.csv
   filch compare closure --pools padws --sweep block=4,16,64 --csv blocks.csv
-  filch compare fib --columns median,p10,p90,speedup,to-baseline")]
+  filch compare fib --columns median,p10,p90,Ts/TP,T/base
+Without --pools: split and chase-lev, on fib also filch-levels and filch-closures; on worklist, job and queue programs
+several queues. Without --peers: rayon, chili and lace-ws. If --baseline is a runner: none.")]
 pub(crate) struct Compare {
-    /// Workloads, optionally with parameters, such as `fib:n=40` or `uts:tree=T3,seed=1`
+    /// Workloads, optionally with parameters, such as `fib:n=40` or `uts:tree=T3:seed=1` [default: several]
     #[arg(value_name = "WORKLOAD")]
     pub(crate) workloads: Vec<String>,
     /// Every program, on every input, in the sizes of --quick
     #[arg(long, conflicts_with = "workloads")]
     pub(crate) all: bool,
-    /// Pools of filch [default: none if --baseline is a runner, else split, chase-lev, on fib also filch-levels and
-    /// filch-closures; on worklist, job and queue programs several queues]
-    #[arg(long, value_name = "NAME", value_delimiter = ',')]
-    pub(crate) pools: Option<Vec<String>>,
-    /// Other schedulers; an empty list means none [default: none if --baseline is a runner, else rayon, chili,
-    /// lace-ws]
-    #[arg(long, value_name = "NAME", value_delimiter = ',')]
-    pub(crate) peers: Option<Vec<String>>,
-    /// Your own runner, see docs/runners.md; can be given several times
-    #[arg(long = "runner", value_name = "PATH")]
-    pub(crate) runners: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) schedulers: Schedulers,
     /// Several values of one parameter, such as `n=30,32,34`, for all programs and pools that have it and do not set
     /// it; or of `workers`
     #[arg(long, value_name = "NAME=VALUE,…", value_parser = swept)]
     pub(crate) sweep: Option<(String, Vec<String>)>,
-    /// How filch's workers wait for a stolen task [default: the library's]
-    #[arg(long, value_name = "NAME")]
-    pub(crate) wait: Option<String>,
     #[command(flatten)]
     pub(crate) session: Session,
 }
@@ -233,31 +215,33 @@ pub(crate) struct Experiment {
     pub(crate) session: Session,
 }
 
-/// A program, and a scheduler of filch's.
+/// Schedulers by name.
 #[derive(Debug, Args)]
-pub(crate) struct Choice {
-    /// The workload: see `filch list workloads`
-    pub(crate) workload: String,
-    /// A parameter of the workload [default: as `compare` sets it]
-    #[arg(long, value_name = "NAME=VALUE", allow_hyphen_values = true)]
-    pub(crate) set: Vec<String>,
+pub(crate) struct Schedulers {
+    /// Pools of filch, optionally with parameters, such as `bwos-l:block=64:capacity=4096` or
+    /// `pdq-r-async:interrupts=signal`, or `serial`: see `filch list pools` and `filch list parameters`
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub(crate) pools: Option<Vec<String>>,
+    /// Other schedulers, see `filch list peers`; an empty list means none
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub(crate) peers: Option<Vec<String>>,
+    /// Your own runner, see docs/runners.md; can be given several times
+    #[arg(long = "runner", value_name = "PATH")]
+    pub(crate) runners: Vec<PathBuf>,
+    /// How filch's workers wait for a stolen task, see `filch list waits` [default: the library's]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) wait: Option<String>,
+}
+
+/// How a program runs.
+#[derive(Debug, Args)]
+pub(crate) struct Manner {
     /// Use the sizes of `compare --quick`
     #[arg(long, conflicts_with = "size")]
     pub(crate) quick: bool,
-    /// Size of the program, apart from --set [default: small]
+    /// Size of programs, apart from parameters that are set [default: small]
     #[arg(long, value_enum)]
     pub(crate) size: Option<Size>,
-    /// `serial`, or a pool, optionally with parameters, such as `bwos-l:block=64:capacity=4096` or
-    /// `pdq-r-async:interrupts=signal`: see `filch list pools` and `filch list parameters` [default: split; for
-    /// worklist and queue programs chase-lev; for job programs wsq]
-    #[arg(long, value_name = "NAME")]
-    pub(crate) pool: Option<String>,
-    /// How workers wait for a stolen task: see `filch list waits`
-    #[arg(long, value_name = "NAME")]
-    pub(crate) wait: Option<String>,
-    /// How forks reach the pool
-    #[arg(long, value_parser = style())]
-    pub(crate) style: Option<Style>,
     /// Bind each worker to a processor
     #[arg(long)]
     pub(crate) pin: bool,
@@ -269,13 +253,21 @@ pub(crate) struct Choice {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  filch trace uts --set tree=T3                 what each worker did, in the terminal and in filch-trace.json
+  filch trace uts:tree=T3                       what each worker did, in the terminal and in filch-trace.json
   filch trace fib --workers 8 -o fib.json       with more workers than processors, the system decides who runs
-  filch trace cilksort --pool pdq-r --pin       another pool, each worker on a processor of its own
+  filch trace cilksort --pools pdq-r --pin      another pool, each worker on a processor of its own
 Open the file at https://ui.perfetto.dev, which works in the browser alone, or with chrome://tracing.")]
 pub(crate) struct Trace {
+    /// The workload, optionally with parameters, such as `fib:n=40`
+    pub(crate) workload: String,
+    /// The pool, optionally with parameters [default: split]
+    #[arg(long = "pools", value_name = "NAME")]
+    pub(crate) pool: Option<String>,
+    /// How workers wait for a stolen task, see `filch list waits` [default: the library's]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) wait: Option<String>,
     #[command(flatten)]
-    pub(crate) what: Choice,
+    pub(crate) manner: Manner,
     /// Worker threads [default: the number of processors]
     #[arg(long, value_name = "N", value_parser = workers(), allow_negative_numbers = true)]
     pub(crate) workers: Option<u16>,
@@ -290,19 +282,21 @@ pub(crate) struct Trace {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  filch run fib --set n=40                              the default pool, all processors
-  filch run fib --pool serial                           the sequential program
-  filch run uts --set tree=T3 --workers 2 --wait leapfrog
-  filch run queens --peer rayon --repeat 10 --json -    ten JSON lines
-  filch run closure --pool idem-lifo                    a worklist program, whose tasks may run twice
-  filch run wsq --set k=100 --pool wsq --workers 1,2    a job program, and the cost of a job
-  perf stat -e cycles:u filch run fib --set n=40 --workers 1 --repeat 1 --warmup 0")]
+  filch run fib:n=40                                    the default pool, all processors
+  filch run fib queens --pools serial                   two sequential programs
+  filch run uts:tree=T3 --workers 2 --wait leapfrog
+  filch run queens --peers rayon --repeat 10 --json -   ten JSON lines
+  filch run closure --pools idem-lifo                   a worklist program, whose tasks may run twice
+  filch run wsq:k=100 --pools wsq --workers 1,2         a job program, and the cost of a job
+  perf stat -e cycles:u filch run fib:n=40 --workers 1 --repeat 1 --warmup 0")]
 pub(crate) struct Run {
+    /// Workloads, optionally with parameters, such as `fib:n=40`: see `filch list workloads`
+    #[arg(value_name = "WORKLOAD", required = true)]
+    pub(crate) workloads: Vec<String>,
     #[command(flatten)]
-    pub(crate) what: Choice,
-    /// Another scheduler: see `filch list peers`
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["pool", "style", "wait", "pin"])]
-    pub(crate) peer: Option<String>,
+    pub(crate) schedulers: Schedulers,
+    #[command(flatten)]
+    pub(crate) manner: Manner,
     /// Worker threads; several numbers run one after the other [default: the number of processors]
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = workers(), allow_negative_numbers = true)]
     pub(crate) workers: Option<Vec<u16>>,

@@ -13,7 +13,7 @@ use crate::error::{Result, usage};
 use crate::experiment::{Contender, Experiment, Sweep};
 use crate::flags::Size;
 use crate::identity::Placement;
-use crate::programs::{unchecked, workload};
+use crate::programs::{parse, unchecked};
 use crate::scheduler::Scheduler;
 use crate::session::{Asked, Trouble};
 
@@ -88,7 +88,7 @@ impl Times {
 
 /// Returns the program in its quick size: its first parameter is the size, and the others stay.
 fn reference(program: &Workload) -> Result<Workload> {
-    let quick = workload(program.name(), Size::Quick, &[])?;
+    let quick = parse(program.name(), Size::Quick)?;
     let size = quick.params().into_iter().take(1);
     let rest = program.params().into_iter().skip(1).filter(|(_, text)| !text.is_empty());
     let set: Vec<(String, String)> = size.chain(rest).map(|(name, text)| (name.to_owned(), text)).collect();

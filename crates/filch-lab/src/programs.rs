@@ -1,21 +1,16 @@
 //! Programs by name, as the command line and experiments write them.
 
-use filch_catalogue::{Memory, Spec, Workload, specs};
+use filch_catalogue::{Memory, Spec, Workload, assignment, specs};
 
 use crate::error::{Result, usage};
 use crate::flags::Size;
 
-/// Parses a parameter of the command line, `name=value`.
-pub(crate) fn assignment(text: &str) -> Result<(String, String)> {
-    filch_catalogue::assignment(text).map_err(usage)
-}
-
-/// Returns the name in `fib:n=40,cutoff=3`.
+/// Returns the name in `fib:n=40:cutoff=3`.
 pub(crate) fn name_of(program: &str) -> &str {
     program.split(':').next().unwrap_or(program)
 }
 
-/// Parses a program such as `fib:n=40,cutoff=3`; the size sets the other parameters.
+/// Parses a program such as `fib:n=40:cutoff=3`; the size sets the other parameters.
 pub(crate) fn parse(text: &str, size: Size) -> Result<Workload> {
     let workload = unchecked(text, size)?;
     fits(&workload, 1)?;
@@ -25,15 +20,12 @@ pub(crate) fn parse(text: &str, size: Size) -> Result<Workload> {
 /// Parses a program, whether or not it fits into memory.
 pub(crate) fn unchecked(text: &str, size: Size) -> Result<Workload> {
     let (name, set) = text.split_once(':').unwrap_or((text, ""));
-    let set = set.split(',').filter(|text| !text.is_empty()).map(assignment).collect::<Result<Vec<_>>>()?;
-    of_size(name, size, &set)
-}
-
-/// Returns a workload of a size, with these parameters overriding that size's.
-pub(crate) fn workload(name: &str, size: Size, set: &[(String, String)]) -> Result<Workload> {
-    let workload = of_size(name, size, set)?;
-    fits(&workload, 1)?;
-    Ok(workload)
+    if set.contains(',') {
+        let meant = text.replace(',', ":");
+        return Err(usage(format!("parameters are separated by colons: `{meant}` instead of `{text}`")));
+    }
+    let set = set.split(':').filter(|text| !text.is_empty()).map(assignment);
+    of_size(name, size, &set.collect::<std::result::Result<Vec<_>, _>>().map_err(usage)?)
 }
 
 fn of_size(name: &str, size: Size, set: &[(String, String)]) -> Result<Workload> {

@@ -152,28 +152,23 @@ fn measured_bound() -> std::result::Result<usize, String> {
 }
 
 impl Scheduler {
-    /// Parses `--pool` for this program; an error if the name is unknown.
-    pub(crate) fn from_pool(workload: &Workload, name: &str, style: Style, wait: &'static str) -> Result<Suited> {
+    /// Parses a name of `--pools` for this program; an error if it is unknown.
+    pub(crate) fn from_pool(workload: &Workload, name: &str, wait: &'static str) -> Result<Suited> {
         if name == "serial" {
             return Ok(Ok(Self::Serial));
         }
         let name = with_measured(name, measured_bound)?;
         match workload.kind() {
-            Kind::ForkJoin => Self::from_fork_join_pool(&name, style, wait),
+            Kind::ForkJoin => Self::from_fork_join_pool(&name, wait),
             Kind::Worklist | Kind::Jobs | Kind::Queue => Self::from_queue(workload, &name),
             other => Err(usage(format!("{} is a {other} program, which no pool can run", workload.name()))),
         }
     }
 
     /// Parses `serial`, a pool, or the default pool in another style.
-    fn from_fork_join_pool(name: &str, style: Style, wait: &'static str) -> Result<Suited> {
+    fn from_fork_join_pool(name: &str, wait: &'static str) -> Result<Suited> {
         let (start, rest) = name.split_once(':').unwrap_or((name, ""));
-        let default = POOLS[0].name;
-        let (start, style) = styled(start).map_or((start, style), |style| (default, style));
-        if style != Style::Handles && start != default && POOLS.iter().any(|pool| pool.name == start) {
-            let style = style.name();
-            return Err(usage(format!("style `{style}` works only on the pool `{default}`; omit --style")));
-        }
+        let (start, style) = styled(start).map_or((start, Style::Handles), |style| (POOLS[0].name, style));
         match (POOLS.iter().find(|pool| pool.name == start), QUEUES.iter().find(|queue| queue.name == start)) {
             (Some(pool), _) => match PoolTuning::parse(pool.name, rest) {
                 Ok(pool) => Ok(Ok(Self::Filch { pool, style, wait })),
@@ -213,7 +208,7 @@ impl Scheduler {
         }
     }
 
-    /// Parses `--peer` for this program; an error if the name is unknown.
+    /// Parses a name of `--peers` for this program; an error if the name is unknown.
     pub(crate) fn from_peer(workload: &Workload, name: &str) -> Result<Suited> {
         match (PEERS.iter().find(|peer| peer.name == name), workload.kind()) {
             (Some(peer), Kind::ForkJoin) => {
@@ -235,6 +230,11 @@ impl Scheduler {
         let Self::Foreign(Foreign { name, can, .. }) = self else { return None };
         let most = can.most_workers.filter(|&most| workers > most)?;
         Some(format!("{name}: cannot run with {workers} workers, only with up to {most}"))
+    }
+
+    /// Whether its answers are still to be checked.
+    pub(crate) fn is_foreign(&self) -> bool {
+        matches!(self, Self::Foreign(_))
     }
 
     /// Returns the program that runs this scheduler.

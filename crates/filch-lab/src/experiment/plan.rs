@@ -15,7 +15,7 @@ use crate::adapters;
 use crate::error::Result;
 use crate::flags::Size;
 use crate::identity::{Placement, ProgramId};
-use crate::programs::{fits, parse, workload};
+use crate::programs::{fits, parse};
 use crate::runners::Executable;
 use crate::scheduler::{Foreign, Scheduler, Suited};
 
@@ -83,16 +83,8 @@ impl Plan {
             let copies = if nth == 0 { copies.clone() } else { Vec::new() };
             self.cells.push(Cell { copies, ..serial });
         }
-        let mut suited: Vec<Scheduler> = Vec::new();
-        for contender in contenders {
-            for scheduler in candidates(experiment, &program, contender, guests)? {
-                match scheduler {
-                    Ok(scheduler) if suited.contains(&scheduler) => {}
-                    Ok(scheduler) => suited.push(scheduler),
-                    Err(why) => self.left_out.push(format!("{name}, {why}")),
-                }
-            }
-        }
+        let (suited, left_out) = schedulers(experiment, &program, contenders, guests)?;
+        self.left_out.extend(left_out.into_iter().map(|why| format!("{name}, {why}")));
         for scheduler in suited {
             for &placement in &experiment.placements {
                 if placement == Placement::Pinned && !scheduler.can_be_pinned() {
@@ -145,7 +137,7 @@ impl Plan {
 
 /// The program for warming up: the quick size, or the program itself if it is smaller.
 fn warmup(program: &Workload) -> Result<Workload> {
-    let quick = workload(program.name(), Size::Quick, &[])?;
+    let quick = parse(program.name(), Size::Quick)?;
     let are_alike = program.params().into_iter().skip(1).eq(quick.params().into_iter().skip(1));
     let has_fewer_tasks = program.tasks().zip(quick.tasks()).is_some_and(|(tasks, quick)| tasks < quick);
     let needs_less_memory = program.memory_bytes() < quick.memory_bytes();
@@ -162,15 +154,15 @@ fn copies(workers: &[usize]) -> Vec<usize> {
 }
 
 /// Users' runners, which were asked to identify themselves, and messages about those that did not answer.
-struct Guests {
+pub(crate) struct Guests {
     known: HashMap<PathBuf, Foreign>,
-    strangers: Vec<String>,
+    pub(crate) strangers: Vec<String>,
 }
 
 impl Guests {
     /// Asks the runners of all contenders. Several with one name are told apart by their paths; the baseline is known
     /// by its path.
-    fn of(experiment: &Experiment) -> Self {
+    pub(crate) fn of(experiment: &Experiment) -> Self {
         let contenders = experiment.entries.iter().flat_map(|entry| &entry.contenders);
         let paths: BTreeSet<&PathBuf> =
             contenders.filter_map(Contender::as_runner).chain(&experiment.baseline).collect();
@@ -192,6 +184,26 @@ impl Guests {
     }
 }
 
+/// Returns the schedulers of these contenders for a program, each once, and why others cannot run it.
+pub(crate) fn schedulers(
+    experiment: &Experiment,
+    program: &Workload,
+    contenders: &[Contender],
+    guests: &Guests,
+) -> Result<(Vec<Scheduler>, Vec<String>)> {
+    let (mut suited, mut left_out) = (Vec::new(), Vec::new());
+    for contender in contenders {
+        for scheduler in candidates(experiment, program, contender, guests)? {
+            match scheduler {
+                Ok(scheduler) if suited.contains(&scheduler) => {}
+                Ok(scheduler) => suited.push(scheduler),
+                Err(why) => left_out.push(why),
+            }
+        }
+    }
+    Ok((suited, left_out))
+}
+
 /// Returns a contender's schedulers for a program: one, one per swept value, or none.
 fn candidates(
     experiment: &Experiment,
@@ -202,8 +214,7 @@ fn candidates(
     Ok(match contender {
         Contender::Pool { name, wait } => {
             let names = Sweep::spread(experiment.sweep.as_ref(), name).into_iter();
-            let style = filch_catalogue::Style::Handles;
-            names.map(|name| Scheduler::from_pool(program, &name, style, wait)).collect::<Result<_>>()?
+            names.map(|name| Scheduler::from_pool(program, &name, wait)).collect::<Result<_>>()?
         }
         Contender::Peer(name) => vec![Scheduler::from_peer(program, name)?],
         Contender::Runner(path) => {
@@ -223,11 +234,11 @@ mod tests {
             let warm = warmup(&program).unwrap_or_else(|_| panic!("{text} can be warmed up"));
             warm.params() == program.params()
         };
-        for small in ["fib:n=20", "mis:graph=rmat,n=1000,grain=leaves", "hull:n=1000,input=plummer"] {
+        for small in ["fib:n=20", "mis:graph=rmat:n=1000:grain=leaves", "hull:n=1000:input=plummer"] {
             assert!(warms_up_itself(small), "{small}");
         }
         // The number of sleeping leaves does not say how long they sleep.
-        for large in ["fib:n=40", "mis:graph=grid,n=500000", "hull:n=2000000,grain=leaves", "spread:n=2,micros=100000"]
+        for large in ["fib:n=40", "mis:graph=grid:n=500000", "hull:n=2000000:grain=leaves", "spread:n=2:micros=100000"]
         {
             assert!(!warms_up_itself(large), "{large}");
         }

@@ -120,8 +120,8 @@ pub(super) fn experiment() -> Experiment {
 /// Two trees, two programs whose leaves compute, and a sort.
 pub(super) fn programs() -> Experiment {
     let programs = [
-        Program::sized([Some("uts:tree=T1,depth=7"), Some("uts:tree=T1S"), Some("uts:tree=T1")]),
-        Program::sized([Some("uts:tree=T3,b=500,seed=4"), Some("uts:tree=T3S"), Some("uts:tree=T3")]),
+        Program::sized([Some("uts:tree=T1:depth=7"), Some("uts:tree=T1S"), Some("uts:tree=T1")]),
+        Program::sized([Some("uts:tree=T3:b=500:seed=4"), Some("uts:tree=T3S"), Some("uts:tree=T3")]),
         Program::sized([Some("queens"), Some("queens"), Some("queens:n=13")]),
         Program::sized([Some("matmul"), Some("matmul"), Some("matmul:n=1024")]),
         Program::sized([Some("cilksort"), Some("cilksort"), Some("cilksort:n=16000000")]),

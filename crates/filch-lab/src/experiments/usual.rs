@@ -23,11 +23,11 @@ const PROGRAMS: &[[Option<&str>; 3]] = &[
 ];
 /// The inputs besides every program's defaults.
 const VARIANTS: &[&str] = &[
-    "uts:tree=T3,b=60",
+    "uts:tree=T3:b=60",
     "cilksort:input=exponential",
     "quicksort:input=exponential",
     "samplesort:input=exponential",
-    "knapsack:input=independent,items=22",
+    "knapsack:input=independent:items=22",
     "hull:input=plummer",
     "spread:shape=list",
     "spread:shape=forks",
@@ -40,8 +40,8 @@ const VARIANTS: &[&str] = &[
     "pseudo-dfs:graph=rmat",
     "closure:graph=torus",
     "spanning-tree:graph=random",
-    "trees:tree=fat,fanout=40,depth=3",
-    "trees:tree=comb,depth=50000",
+    "trees:tree=fat:fanout=40:depth=3",
+    "trees:tree=comb:depth=50000",
 ];
 const POOLS: &[&str] = &["split", "chase-lev"];
 const PEERS: &[&str] = &["rayon", "chili", "lace-ws"];

@@ -1,13 +1,13 @@
 //! `filch compare`: an experiment assembled from the flags.
 
-use filch_catalogue::{specs, unknown};
+use filch_catalogue::{Workload, specs, unknown};
 use filch_console::flags::MOST_WORKERS;
 
 use crate::base::is_runner;
 use crate::error::{Result, usage};
 use crate::experiment::{Contender, Effort, Entry, Experiment, Plot, Program, Sweep};
 use crate::experiments::usual;
-use crate::flags::{Compare as Flags, Size};
+use crate::flags::{Compare as Flags, Schedulers, Size};
 use crate::perform::perform;
 use crate::programs::{name_of, parse};
 use crate::scheduler::knobs;
@@ -18,22 +18,19 @@ pub(crate) fn compare(flags: &Flags) -> Result {
 }
 
 fn experiment(flags: &Flags, size: Size) -> Result<Experiment> {
-    if let Some(missing) = flags.runners.iter().find(|runner| !runner.is_file()) {
-        return Err(usage(format!("--runner {}: there is no such file", missing.display())));
-    }
-    let wait = filch_catalogue::wait(flags.wait.as_deref()).map_err(usage)?;
     let is_of_builds = flags.session.against.baseline.as_deref().is_some_and(|path| is_runner(path).unwrap_or(false));
-    let named = |list: Option<&Vec<String>>| named(list).or_else(|| is_of_builds.then(Vec::new));
+    let named = Named::of(&flags.schedulers)?;
     let usual = usual::experiment();
     let entry = |text: String| {
         let program = parse(&text, size)?;
-        let pool = |name| Contender::Pool { name, wait };
-        let pools = named(flags.pools.as_ref())
-            .map(|names| names.into_iter().filter(|name| name != "serial").map(pool).collect());
-        let peers = named(flags.peers.as_ref()).map(|names| names.into_iter().map(Contender::Peer).collect());
-        let mut contenders = pools.unwrap_or_else(|| usual::pools_for(&program, wait));
-        contenders.extend(peers.unwrap_or_else(|| usual::peers_for(&program)));
-        contenders.extend(flags.runners.iter().cloned().map(Contender::Runner));
+        let default = |kind: fn(&Workload, &'static str) -> Vec<Contender>| {
+            if is_of_builds { Vec::new() } else { kind(&program, named.wait) }
+        };
+        let mut contenders = named.pools.clone().unwrap_or_else(|| default(usual::pools_for));
+        // The sequential program is always measured.
+        contenders.retain(|contender| !matches!(contender, Contender::Pool { name, .. } if name == "serial"));
+        contenders.extend(named.peers.clone().unwrap_or_else(|| default(|program, _| usual::peers_for(program))));
+        contenders.extend(named.runners.iter().cloned());
         Ok(Entry { program: Program::new(text), contenders })
     };
     let effort = if flags.all {
@@ -79,13 +76,12 @@ const PLOTS: &[Plot] = &[
 fn swept(mut experiment: Experiment, name: &str, values: &[String], size: Size) -> Result<Experiment> {
     let (mut meaning, mut known) = (None, vec!["workers"]);
     // Opens the parameter in a text, if it is one of these.
-    let mut open = |text: &str, gap: char, parameters: &[(&'static str, &'static str)]| {
+    let mut open = |text: &str, parameters: &[(&'static str, &'static str)]| {
         known.extend(parameters.iter().map(|(name, _)| *name));
         let found = parameters.iter().find(|(parameter, _)| *parameter == name)?;
         meaning = meaning.or(Some(*found));
-        let is_set = text.split([':', ',']).skip(1).any(|part| part.split('=').next() == Some(name));
-        let gap = if text.contains(':') { gap } else { ':' };
-        (!is_set).then(|| format!("{text}{gap}{name}=*"))
+        let is_set = text.split(':').skip(1).any(|part| part.split('=').next() == Some(name));
+        (!is_set).then(|| format!("{text}:{name}=*"))
     };
     for Entry { program, contenders } in &mut experiment.entries {
         let Some(text) = program.of(size).map(str::to_owned) else { continue };
@@ -93,13 +89,13 @@ fn swept(mut experiment: Experiment, name: &str, values: &[String], size: Size) 
         let spec = specs().iter().find(|spec| spec.name == name_of(&text));
         let parameters: Vec<_> =
             spec.iter().flat_map(|spec| spec.params).map(|param| (param.name, param.help)).collect();
-        if let Some(text) = open(&text, ',', &parameters) {
+        if let Some(text) = open(&text, &parameters) {
             *program = Program::new(text);
         }
         for contender in contenders {
             let Contender::Pool { name: pool, .. } = contender else { continue };
             let parameters: Vec<_> = knobs(pool, kind).iter().map(|knob| (knob.name, knob.help)).collect();
-            if let Some(text) = open(pool, ':', &parameters) {
+            if let Some(text) = open(pool, &parameters) {
                 *pool = text;
             }
         }
@@ -113,7 +109,7 @@ fn swept(mut experiment: Experiment, name: &str, values: &[String], size: Size) 
     Ok(Experiment { sweep, plots: PLOTS, ..experiment })
 }
 
-/// Returns the requested programs, such as `fib:n=40,cutoff=3`.
+/// Returns the requested programs, such as `fib:n=40:cutoff=3`.
 fn programs(flags: &Flags, size: Size) -> Vec<String> {
     let usual = usual::programs(size);
     if flags.all {
@@ -130,7 +126,30 @@ fn programs(flags: &Flags, size: Size) -> Vec<String> {
     flags.workloads.iter().flat_map(of).collect()
 }
 
-/// Returns the names of a list, which may be empty.
-fn named(list: Option<&Vec<String>>) -> Option<Vec<String>> {
-    list.map(|names| names.iter().filter(|name| !name.is_empty()).cloned().collect())
+/// The contenders that flags name; a missing list has a default.
+pub(super) struct Named {
+    pub(super) wait: &'static str,
+    pub(super) pools: Option<Vec<Contender>>,
+    pub(super) peers: Option<Vec<Contender>>,
+    pub(super) runners: Vec<Contender>,
+}
+
+impl Named {
+    pub(super) fn of(flags: &Schedulers) -> Result<Self> {
+        if let Some(missing) = flags.runners.iter().find(|runner| !runner.is_file()) {
+            return Err(usage(format!("--runner {}: there is no such file", missing.display())));
+        }
+        let wait = filch_catalogue::wait(flags.wait.as_deref()).map_err(usage)?;
+        let each = |names: &Option<Vec<String>>, contender: &dyn Fn(String) -> Contender| {
+            // An empty list is one empty name.
+            let names = names.as_ref()?.iter().filter(|name| !name.is_empty());
+            Some(names.cloned().map(contender).collect())
+        };
+        Ok(Self {
+            wait,
+            pools: each(&flags.pools, &|name| Contender::Pool { name, wait }),
+            peers: each(&flags.peers, &Contender::Peer),
+            runners: flags.runners.iter().cloned().map(Contender::Runner).collect(),
+        })
+    }
 }

@@ -1,93 +1,171 @@
-//! `filch run`: one program on one scheduler.
+//! `filch run`: programs on schedulers, one after the other.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 
-use filch_catalogue::{Kind, Memory, POOLS, Style, Workload, wait};
+use filch_catalogue::{Kind, Memory, POOLS, Workload};
 use filch_protocol::{Hello, Order, Ran, cores};
 
+use super::compare::Named;
 use crate::error::{Error, Result, usage};
+use crate::experiment::plan::{Guests, schedulers};
+use crate::experiment::{Contender, Entry, Experiment, Program};
 use crate::export::json::Lines;
-use crate::flags::{Choice, Run as Flags, Size};
-use crate::identity::Placement;
-use crate::programs::{assignment, workload};
+use crate::flags::{Manner, Run as Flags, Size};
+use crate::identity::{Placement, ProgramId};
+use crate::programs::parse;
 use crate::record::{Occasion, Run};
-use crate::runners;
+use crate::runners::{self, Executable};
 use crate::scheduler::Scheduler;
 use crate::session::{Asked, Trouble};
 use crate::stats::Sample;
 use crate::terminal::{self, BEST, DOUBT, FAILURE, GOOD, STRONG, colour, count, duration, paint, significant};
 
 pub(crate) fn run(flags: &Flags) -> Result {
-    let program = flags.what.program()?;
-    let scheduler = match &flags.peer {
-        Some(peer) => Scheduler::from_peer(&program, peer)?.map_err(usage)?,
-        None => flags.what.scheduler(&program)?,
-    };
-    let workers: Vec<usize> = match &flags.workers {
-        Some(numbers) => numbers.iter().copied().map(usize::from).collect(),
-        None if scheduler == Scheduler::Serial => vec![1],
-        None => vec![cores()],
-    };
-    if scheduler == Scheduler::Serial && workers != [1] {
-        return Err(usage("the sequential program has one worker; omit --workers"));
-    }
-    let mut jobs: Vec<(&Scheduler, usize)> = workers.iter().map(|&workers| (&scheduler, workers)).collect();
-    // The cost of a job is the difference from the sequential program.
-    let is_compared = program.kind() == Kind::Jobs && scheduler != Scheduler::Serial;
-    if is_compared {
-        jobs.insert(0, (&Scheduler::Serial, 1));
-    }
+    let jobs = jobs(flags)?;
     let mut lines = flags.output.json.as_deref().map(Lines::create).transpose()?;
     let talks = flags.output.talks(lines.as_ref());
-    runners::ready(&jobs.iter().map(|(scheduler, _)| scheduler.runner()).collect(), !flags.output.quiet)?;
-    crate::interrupt::watch()?;
-    let mut runs = Vec::new();
-    for (scheduler, workers) in jobs {
-        measure(flags, &program, scheduler, workers, &mut |run| {
-            lines.as_mut().map_or(Ok(()), |lines| lines.write(&run))?;
-            runs.push(run);
-            Ok(())
-        })?;
+    let mut runners: BTreeSet<Executable> = jobs.iter().map(|job| job.scheduler.runner()).collect();
+    if jobs.iter().any(|job| job.scheduler.is_foreign()) {
+        runners.insert(Scheduler::Serial.runner());
     }
-    let wrong: Vec<&Run> = runs.iter().filter(|run| !run.correct).collect();
-    if talks {
-        for runs in runs.chunk_by(|a, b| (&a.who, a.workers) == (&b.who, b.workers)) {
-            say(runs)?;
+    runners::ready(&runners, !flags.output.quiet)?;
+    crate::interrupt::watch()?;
+    let (mut all, mut wrong) = (0, Vec::new());
+    for jobs in jobs.chunk_by(|a, b| ProgramId::of(&a.program) == ProgramId::of(&b.program)) {
+        let mut runs = Vec::new();
+        for job in jobs {
+            let first = runs.len();
+            measure(flags, job, &mut |run| {
+                lines.as_mut().map_or(Ok(()), |lines| lines.write(&run))?;
+                runs.push(run);
+                Ok(())
+            })?;
+            if talks {
+                say(&runs[first..])?;
+            }
         }
-        if let Some(tasks) = program.tasks().filter(|&tasks| is_compared && tasks > 0) {
+        let program = &jobs[0].program;
+        // The cost of a job is the difference from the sequential program, which runs first.
+        let counts = program.kind() == Kind::Jobs && jobs.len() > 1 && talks;
+        if let Some(tasks) = program.tasks().filter(|&tasks| counts && tasks > 0) {
             say_what_a_job_costs(&runs, tasks)?;
         }
+        all += runs.len();
+        wrong.extend(runs.into_iter().filter(|run| !run.correct));
     }
     match wrong.first().and_then(|run| run.error.as_deref()) {
-        Some(why) => Err(Error::FailedBecause(format!("{} of {} runs are wrong: {why}", wrong.len(), runs.len()))),
+        Some(why) => Err(Error::FailedBecause(format!("{} of {all} runs are wrong: {why}", wrong.len()))),
         None => Ok(()),
     }
 }
 
-/// Runs the program on a scheduler.
-fn measure(
-    flags: &Flags,
-    workload: &Workload,
-    scheduler: &Scheduler,
+/// A program on a scheduler.
+struct Job {
+    program: Workload,
+    scheduler: Scheduler,
     workers: usize,
-    take: &mut dyn FnMut(Run) -> Result,
-) -> Result {
-    let (order, placement) = flags.what.order(workload, scheduler, workers);
+}
+
+/// Returns what the flags name, program by program.
+fn jobs(flags: &Flags) -> Result<Vec<Job>> {
+    let named = Named::of(&flags.schedulers)?;
+    let contenders: Vec<Contender> =
+        [named.pools.unwrap_or_default(), named.peers.unwrap_or_default(), named.runners].concat();
+    let size = flags.manner.size();
+    let entry = |text: &String| {
+        let program = parse(text, size)?;
+        let default = || vec![Contender::Pool { name: default_pool(&program).to_owned(), wait: named.wait }];
+        let contenders = if contenders.is_empty() { default() } else { contenders.clone() };
+        Ok((program, contenders))
+    };
+    let entries = flags.workloads.iter().map(entry).collect::<Result<Vec<_>>>()?;
+    let asked = Experiment {
+        entries: vec![Entry { program: Program::new(""), contenders: contenders.clone() }],
+        ..Experiment::new("")
+    };
+    let guests = Guests::of(&asked);
+    if let Some(why) = guests.strangers.first() {
+        return Err(usage(why));
+    }
+    let mut jobs: Vec<Job> = Vec::new();
+    for (program, contenders) in entries {
+        let (schedulers, left_out) = schedulers(&asked, &program, &contenders, &guests)?;
+        if !left_out.is_empty() {
+            return Err(usage(left_out.join("; ")));
+        }
+        let mut job = |scheduler: &Scheduler, workers| {
+            jobs.push(Job { program: program.clone(), scheduler: scheduler.clone(), workers });
+        };
+        if program.kind() == Kind::Jobs && schedulers != [Scheduler::Serial] {
+            job(&Scheduler::Serial, 1);
+        }
+        for scheduler in &schedulers {
+            let is_serial = *scheduler == Scheduler::Serial;
+            if flags.manner.pin && !scheduler.can_be_pinned() {
+                let who = scheduler.identity(Placement::Free);
+                return Err(usage(format!("the workers of {who} cannot be bound to processors; omit --pin")));
+            }
+            if is_serial && program.kind() == Kind::Jobs && schedulers.len() > 1 {
+                continue;
+            }
+            match &flags.workers {
+                None => job(scheduler, if is_serial { 1 } else { cores() }),
+                Some(_) if is_serial && schedulers.len() > 1 => job(scheduler, 1),
+                Some(numbers) if is_serial && *numbers != [1] => {
+                    return Err(usage("the sequential program has one worker; omit --workers"));
+                }
+                Some(numbers) => numbers.iter().for_each(|&workers| job(scheduler, workers.into())),
+            }
+        }
+    }
+    let has_joins = |job: &Job| matches!(job.scheduler, Scheduler::Filch { .. });
+    if flags.schedulers.wait.is_some() && !jobs.iter().any(has_joins) {
+        return Err(usage("only forks on pools of filch wait for stolen tasks; omit --wait"));
+    }
+    Ok(jobs)
+}
+
+/// Returns the pool that runs a program unless another one is named.
+pub(super) fn default_pool(program: &Workload) -> &'static str {
+    match program.kind() {
+        Kind::Worklist | Kind::Queue => "chase-lev",
+        Kind::Jobs => "wsq",
+        _ => POOLS[0].name,
+    }
+}
+
+/// Runs a program on a scheduler.
+fn measure(flags: &Flags, job: &Job, take: &mut dyn FnMut(Run) -> Result) -> Result {
+    let Job { program, scheduler, workers } = job;
+    let (order, placement) = flags.manner.order(program, scheduler, *workers);
+    let occasion = Occasion {
+        experiment: None,
+        size: None,
+        workload: program,
+        scheduler,
+        workers: *workers,
+        placement,
+        copies: 1,
+        round: 0,
+        repeat: 0,
+    };
+    let mut right = None;
+    if scheduler.is_foreign() {
+        let order = Scheduler::Serial.order(program, 1, Placement::Free);
+        ask(&Scheduler::Serial, &order, Placement::Free, 1, &mut |_, ran| {
+            right = Some(ran.answer);
+            Ok(())
+        })?;
+    }
     let mut repeat = 0;
     ask(scheduler, &order, placement, flags.repeat as usize, &mut |hello, ran| {
-        let occasion = Occasion {
-            experiment: None,
-            size: None,
-            workload,
-            scheduler,
-            workers,
-            placement,
-            copies: 1,
-            round: 0,
-            repeat,
-        };
+        let mut run = Occasion { repeat, ..occasion }.ran(hello, ran);
         repeat += 1;
-        take(occasion.ran(hello, ran))
+        if let Some(right) = &right {
+            run.check(right);
+        }
+        take(run)
     })
 }
 
@@ -109,33 +187,9 @@ pub(super) fn ask(
     })
 }
 
-impl Choice {
-    pub(super) fn program(&self) -> Result<Workload> {
-        let set = self.set.iter().map(|text| assignment(text)).collect::<Result<Vec<_>>>()?;
-        let size = self.size.unwrap_or(if self.quick { Size::Quick } else { Size::Small });
-        workload(&self.workload, size, &set)
-    }
-
-    pub(super) fn scheduler(&self, program: &Workload) -> Result<Scheduler> {
-        let default = match program.kind() {
-            Kind::Worklist | Kind::Queue => "chase-lev",
-            Kind::Jobs => "wsq",
-            _ => POOLS[0].name,
-        };
-        let pool = self.pool.as_deref().unwrap_or(default);
-        let wait = wait(self.wait.as_deref()).map_err(usage)?;
-        let style = self.style.unwrap_or(Style::Handles);
-        let scheduler = Scheduler::from_pool(program, pool, style, wait)?.map_err(usage)?;
-        if self.style.is_some() || self.wait.is_some() {
-            match scheduler {
-                Scheduler::Serial => {
-                    return Err(usage("the sequential program has no tasks; omit --style and --wait"));
-                }
-                Scheduler::Worklist(_) => return Err(usage("worklists have no joins; omit --style and --wait")),
-                Scheduler::Filch { .. } | Scheduler::Peer(_) | Scheduler::Foreign(_) => {}
-            }
-        }
-        Ok(scheduler)
+impl Manner {
+    pub(super) fn size(&self) -> Size {
+        self.size.unwrap_or(if self.quick { Size::Quick } else { Size::Small })
     }
 
     pub(super) fn order(&self, program: &Workload, scheduler: &Scheduler, workers: usize) -> (Order, Placement) {

@@ -4,26 +4,29 @@ use std::io::Write;
 
 use filch_protocol::{Order, cores};
 
-use super::run::ask;
+use super::run::{ask, default_pool};
 use crate::error::{Error, Result, usage};
 use crate::export::json::check_writable;
 use crate::flags::Trace as Flags;
 use crate::identity::ProgramId;
+use crate::programs::parse;
 use crate::runners;
 use crate::scheduler::Scheduler;
 use crate::terminal::{self, BEST, STRONG, colour, duration, paint};
 
 pub(super) fn trace(flags: &Flags) -> Result {
-    let program = flags.what.program()?;
-    let scheduler = flags.what.scheduler(&program)?;
+    let program = parse(&flags.workload, flags.manner.size())?;
+    let pool = flags.pool.as_deref().unwrap_or_else(|| default_pool(&program));
+    let wait = filch_catalogue::wait(flags.wait.as_deref()).map_err(usage)?;
+    let scheduler = Scheduler::from_pool(&program, pool, wait)?.map_err(usage)?;
     if !matches!(scheduler, Scheduler::Filch { .. }) {
-        return Err(usage("a timeline shows the workers of a pool: name one with --pool, and a fork–join program"));
+        return Err(usage("a timeline shows the workers of a pool: name one with --pools, and a fork–join program"));
     }
     check_writable(&flags.output)?;
     runners::ready(&[scheduler.runner()].into(), !flags.quiet)?;
     crate::interrupt::watch()?;
     let workers = flags.workers.map_or_else(cores, usize::from);
-    let (order, placement) = flags.what.order(&program, &scheduler, workers);
+    let (order, placement) = flags.manner.order(&program, &scheduler, workers);
     let file = std::path::absolute(&flags.output).map_err(|error| usage(error.to_string()))?;
     let mut ran = None;
     let order = Order { timeline: Some(file), ..order };

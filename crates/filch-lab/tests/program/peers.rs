@@ -32,15 +32,15 @@ fn refuses(cache: &Path, arguments: &[&str], words: &[&str]) {
 
 /// All programs of adapters, small, and right answers.
 const PROGRAMS: &[(&[&str], &str)] = &[
-    (&["fib", "--set", "n=20"], "6765"),
-    (&["fib", "--set", "n=22", "--set", "cutoff=10"], "17711"),
-    (&["skynet", "--set", "levels=4"], "49995000"),
-    (&["nqueens", "--set", "n=8"], "92"),
-    (&["queens", "--set", "n=8"], "92"),
-    (&["uts", "--set", "tree=T3S", "--set", "b=200.9"], "45065 nodes, 39456 leaves, depth 252"),
-    (&["matmul", "--set", "n=100"], "100 × 100 product"),
-    (&["matmul-quarters", "--set", "n=128"], "128 × 128 product"),
-    (&["cilksort", "--set", "n=50000"], "50000 keys sorted"),
+    (&["fib:n=20"], "6765"),
+    (&["fib:n=22:cutoff=10"], "17711"),
+    (&["skynet:levels=4"], "49995000"),
+    (&["nqueens:n=8"], "92"),
+    (&["queens:n=8"], "92"),
+    (&["uts:tree=T3S:b=200.9"], "45065 nodes, 39456 leaves, depth 252"),
+    (&["matmul:n=100"], "100 × 100 product"),
+    (&["matmul-quarters:n=128"], "128 × 128 product"),
+    (&["cilksort:n=50000"], "50000 keys sorted"),
 ];
 
 /// Runs all programs that a peer has; returns their number.
@@ -48,7 +48,7 @@ fn answers(cache: &Path, peer: &str) -> usize {
     let mut count = 0;
     for (program, right) in PROGRAMS {
         for workers in ["1", "2"] {
-            let more = ["--peer", peer, "--workers", workers, "--repeat", "2", "--json", "-", "--quiet"];
+            let more = ["--peers", peer, "--workers", workers, "--repeat", "2", "--json", "-", "--quiet"];
             let arguments: Vec<&str> = ["run"].iter().chain(*program).chain(&more).copied().collect();
             let output = filch(cache, &arguments);
             let said = stderr(&output);
@@ -78,7 +78,7 @@ fn what_is_missing_is_said() {
     }
     refuses(
         &cache,
-        &["run", "fib", "--peer", "lace"],
+        &["run", "fib", "--peers", "lace"],
         &["lace is not added", "filch peers add lace --source DIR", "C11"],
     );
     refuses(&cache, &["build", "libfork"], &["libfork is not added"]);
@@ -114,7 +114,7 @@ fn a_peer_that_does_not_compile_leaves_a_log() {
     assert!(log.starts_with("$ cc ") && log.contains("this is not Lace") && log.contains("-march=native"), "{log}");
     let for_another = [&add[..], &["--cpu", "no-such-cpu"]].concat();
     refuses(&cache, &for_another, &["could not compile the adapter of lace", "no-such-cpu"]);
-    refuses(&cache, &["run", "fib", "--peer", "lace"], &["lace is not added"]);
+    refuses(&cache, &["run", "fib", "--peers", "lace"], &["lace is not added"]);
 }
 
 #[test]
@@ -134,11 +134,11 @@ fn a_peer_of_the_compiler_comes_and_goes() {
     let text = fs::read_to_string(&record).expect("a record");
     let old = serde_json::from_str::<serde_json::Value>(&text).expect("JSON")["adapter"].clone();
     fs::write(&record, text.replace(old.as_str().expect("text"), "0")).expect("a writable file");
-    let again = filch(&cache, &["run", "fib", "--set", "n=10", "--peer", "openmp"]);
+    let again = filch(&cache, &["run", "fib:n=10", "--peers", "openmp"]);
     assert_eq!(again.status.code(), Some(0), "{}", stderr(&again));
     assert!(fs::read_to_string(&record).expect("a record").contains(old.as_str().expect("text")));
     assert!(stdout(&filch(&cache, &["peers", "remove", "openmp"])).contains("removed"));
-    refuses(&cache, &["run", "fib", "--peer", "openmp"], &["openmp is not added"]);
+    refuses(&cache, &["run", "fib", "--peers", "openmp"], &["openmp is not added"]);
 }
 
 /// `FILCH_RIVALS` names a folder with checkouts of the peers' sources, each under the peer's name.

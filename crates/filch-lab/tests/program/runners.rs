@@ -48,6 +48,26 @@ fn compared(name: &str, path: &str, seconds: &str) -> (Output, Vec<Value>) {
     (output, lines(&text))
 }
 
+#[test]
+fn a_runner_runs_by_itself_and_its_answers_are_checked() {
+    let run =
+        |path: &str| filch(&["run", "fib:n=10", "--runner", path, "--workers", "1", "--repeat", "2", "--json", "-"]);
+    let right = run(&runner("alone", 1, READY, RIGHT));
+    assert_eq!(right.status.code(), Some(0), "{}", stderr(&right));
+    let runs = lines(&stdout(&right));
+    assert!(
+        runs.len() == 2 && runs.iter().all(|run| run["scheduler"] == "alone" && run["correct"] == true),
+        "{runs:?}"
+    );
+    let wrong = run(&runner("alone-wrong", 1, READY, r#"echo '{"tell":"ran","seconds":0,"answer":"56"}'"#));
+    assert_eq!(wrong.status.code(), Some(1));
+    assert!(
+        stderr(&wrong).contains("2 of 2 runs are wrong: the answer is 56, but it should be 55"),
+        "{}",
+        stderr(&wrong)
+    );
+}
+
 /// Writes a runner as a copy of another, with the same name.
 fn copy_of(runner: &str) -> String {
     let copy = format!("{runner}-built-again");
@@ -121,7 +141,7 @@ fn a_users_runner_is_compared() {
     assert_eq!(runs[0]["version"], "7");
     // It does not know the cutoff, and has one worker.
     let path = folder().join("runner-guest").display().to_string();
-    let more = ["compare", "fib:n=10,cutoff=3", "fib:n=10", "--pools", "split", "--peers=", "--workers", "1,2"];
+    let more = ["compare", "fib:n=10:cutoff=3", "fib:n=10", "--pools", "split", "--peers=", "--workers", "1,2"];
     let output = well(&[&more[..], &["--repeat", "1", "--no-report", "--runner", &path]].concat());
     let said = stdout(&output);
     assert!(

@@ -19,7 +19,7 @@ fn runners_are_built_by_name() {
 
 #[test]
 fn a_run_prints_the_documented_object_and_nothing_else() {
-    let output = well(&["run", "fib", "--set", "n=20", "--workers", "2", "--repeat", "3", "--json", "-"]);
+    let output = well(&["run", "fib:n=20", "--workers", "2", "--repeat", "3", "--json", "-"]);
     let runs = lines(&stdout(&output));
     assert_eq!(runs.len(), 3);
     for (repeat, run) in runs.iter().enumerate() {
@@ -47,8 +47,8 @@ fn a_run_prints_the_documented_object_and_nothing_else() {
 fn a_trace_shows_what_each_worker_did() {
     let file = folder().join("trace.json");
     let file = file.to_str().unwrap();
-    for choice in [&["--pool", "split"][..], &["--pool", "pdq-r:interrupts=flag"], &["--style", "closures"]] {
-        let start = ["trace", "fib", "--set", "n=24", "--workers", "3", "-o", file];
+    for choice in [&["--pools", "split"][..], &["--pools", "pdq-r:interrupts=flag"], &["--pools", "filch-closures"]] {
+        let start = ["trace", "fib:n=24", "--workers", "3", "-o", file];
         let said = stdout(&well(&[&start[..], choice].concat()));
         for wanted in ["fib n=24 on filch", "worker 0  ", "worker 2  ", "https://ui.perfetto.dev"] {
             assert!(said.contains(wanted), "{wanted:?} is missing: {said}");
@@ -65,8 +65,8 @@ fn a_trace_shows_what_each_worker_did() {
             assert_eq!(event["dur"].is_number(), event["ph"] == "X", "{event}");
         }
     }
-    assert_eq!(stdout(&well(&["trace", "fib", "--set", "n=10", "-q", "-o", file])), "");
-    refuses(&["trace", "fib", "--pool", "serial", "-o", file], &["a pool"]);
+    assert_eq!(stdout(&well(&["trace", "fib:n=10", "-q", "-o", file])), "");
+    refuses(&["trace", "fib", "--pools", "serial", "-o", file], &["a pool"]);
     refuses(&["trace", "closure", "-o", file], &["a pool"]);
     refuses(&["trace", "fib", "-o", "no/such/folder/fib.json"], &["no/such/folder/fib.json"]);
 }
@@ -75,11 +75,11 @@ fn a_trace_shows_what_each_worker_did() {
 fn every_scheduler_computes_the_same_answer() {
     let pools = ["serial", "split", "chase-lev", "lace", "locked", "filch-closures", "filch-levels"];
     let runs = pools
-        .map(|pool| ["--pool", pool])
+        .map(|pool| ["--pools", pool])
         .into_iter()
-        .chain(["rayon", "chili", "lace-ws"].map(|peer| ["--peer", peer]));
+        .chain(["rayon", "chili", "lace-ws"].map(|peer| ["--peers", peer]));
     for scheduler in runs {
-        let start = ["run", "fib", "--set", "n=15", "--repeat", "1", "--json", "-"];
+        let start = ["run", "fib:n=15", "--repeat", "1", "--json", "-"];
         let runs = lines(&stdout(&well(&[&start[..], &scheduler].concat())));
         assert_eq!(runs[0]["answer"], "610", "{scheduler:?}");
         assert_eq!(runs[0]["correct"], true, "{scheduler:?}");
@@ -88,7 +88,7 @@ fn every_scheduler_computes_the_same_answer() {
 
 #[test]
 fn worklist_programs_run_on_queues() {
-    let small = ["run", "closure", "--set", "n=2000", "--workers", "2", "--repeat", "2", "--json", "-"];
+    let small = ["run", "closure:n=2000", "--workers", "2", "--repeat", "2", "--json", "-"];
     for pool in [
         "chase-lev",
         "idem-lifo",
@@ -97,7 +97,7 @@ fn worklist_programs_run_on_queues() {
         "pdq-r-async:steal=half",
         "pdq-s-told:delta=5us",
     ] {
-        let runs = lines(&stdout(&well(&[&small[..], &["--pool", pool]].concat())));
+        let runs = lines(&stdout(&well(&[&small[..], &["--pools", pool]].concat())));
         assert_eq!(runs.len(), 2);
         for run in runs {
             assert_eq!(
@@ -116,23 +116,21 @@ fn worklist_programs_run_on_queues() {
         }
     }
     let interrupted = "pdq-r-async:interrupts=signal:every=1ms";
-    let run =
-        &lines(&stdout(&well(&["run", "fib", "--set", "n=15", "--pool", interrupted, "--repeat", "1", "--json", "-"])))
-            [0];
+    let run = &lines(&stdout(&well(&["run", "fib:n=15", "--pools", interrupted, "--repeat", "1", "--json", "-"])))[0];
     assert_eq!((&run["pool"], &run["correct"]), (&interrupted.into(), &true.into()));
-    let text = stdout(&well(&["run", "trees", "--set", "depth=6", "--workers", "1"]));
+    let text = stdout(&well(&["run", "trees:depth=6", "--workers", "1"]));
     for word in ["trees tree=thin depth=6", "filch chase-lev", "127 nodes", "right", "steals 0"] {
         assert!(text.contains(word), "{word} in {text}");
     }
-    let serial = lines(&stdout(&well(&["run", "trees", "--set", "depth=6", "--pool", "serial", "--json", "-"])));
+    let serial = lines(&stdout(&well(&["run", "trees:depth=6", "--pools", "serial", "--json", "-"])));
     assert_eq!(serial[0]["answer"], "127 nodes, 64 leaves, depth 6");
 }
 
 #[test]
 fn job_programs_print_the_cost_of_a_job() {
-    let small = ["run", "wsq", "--set", "k=10", "--set", "jobs=500", "--workers", "1,2", "--repeat", "1"];
+    let small = ["run", "wsq:k=10:jobs=500", "--workers", "1,2", "--repeat", "1"];
     for pool in ["wsq", "chase-lev", "bwos-f", "lace:steal=half"] {
-        let runs = lines(&stdout(&well(&[&small[..], &["--pool", pool, "--json", "-"]].concat())));
+        let runs = lines(&stdout(&well(&[&small[..], &["--pools", pool, "--json", "-"]].concat())));
         let who: Vec<_> = runs.iter().map(|run| (&run["scheduler"], &run["workers"])).collect();
         let expected = [("serial".into(), 1.into()), ("filch".into(), 1.into()), ("filch".into(), 2.into())];
         assert!(who.into_iter().eq(expected.iter().map(|(scheduler, workers)| (scheduler, workers))), "{pool}");
@@ -142,24 +140,44 @@ fn job_programs_print_the_cost_of_a_job() {
     for word in ["filch wsq, 2 workers", "serial", "parallel", "speedup", "overhead"] {
         assert!(text.contains(word), "{word} in {text}");
     }
-    refuses(&["run", "wsq", "--pool", "idem-lifo"], &["twice"]);
-    refuses(&["run", "wsq", "--pool", "split"], &["job program"]);
+    refuses(&["run", "wsq", "--pools", "idem-lifo"], &["twice"]);
+    refuses(&["run", "wsq", "--pools", "split"], &["job program"]);
 }
 
 #[test]
 fn a_run_prints_a_few_lines_for_people() {
-    let text = stdout(&well(&["run", "fib", "--set", "n=15", "--repeat", "2", "--workers", "1"]));
+    let text = stdout(&well(&["run", "fib:n=15", "--repeat", "2", "--workers", "1"]));
     for word in ["fib n=15", "filch split", "1 worker", "610", "right", "steals"] {
         assert!(text.contains(word), "{word} in {text}");
     }
     assert!(!text.contains('\u{1b}'));
-    assert_eq!(stdout(&well(&["run", "fib", "--set", "n=15", "--repeat", "1", "--quiet"])), "");
+    assert_eq!(stdout(&well(&["run", "fib:n=15", "--repeat", "1", "--quiet"])), "");
+}
+
+#[test]
+fn a_run_takes_what_a_comparison_takes() {
+    let start = ["run", "fib:n=15:cutoff=2", "queens:n=6", "--repeat", "2", "--workers", "1,2", "--json", "-"];
+    let runs = lines(&stdout(&well(&[&start[..], &["--pools", "serial,filch-levels", "--peers", "rayon"]].concat())));
+    let who = |run: &Value| {
+        let name = |of: &str| run[of].as_str().unwrap_or_default().to_owned();
+        format!("{} {}{} {}", name("workload"), name("scheduler"), name("style"), run["workers"])
+    };
+    let mut found: Vec<String> = runs.iter().map(who).collect();
+    assert_eq!(found.len(), 2 * 2 * 5, "two programs, twice on each scheduler");
+    found.dedup();
+    let of = |program: &str| {
+        ["serial 1", "filchlevels 1", "filchlevels 2", "rayon 1", "rayon 2"].map(|who| format!("{program} {who}"))
+    };
+    assert_eq!(found, [of("fib"), of("queens")].concat());
+    assert!(runs.iter().all(|run| run["correct"] == true));
+    let said = stdout(&well(&["run", "fib:n=12", "--pools", "split,lace", "--workers", "1", "--repeat", "1"]));
+    assert!(said.contains("fib n=12 on filch split") && said.contains("fib n=12 on filch lace"), "{said}");
 }
 
 #[test]
 fn a_closed_output_is_a_normal_end() {
     let mut child = driver()
-        .args(["run", "fib", "--set", "n=5", "--repeat", "2000", "--json", "-"])
+        .args(["run", "fib:n=5", "--repeat", "2000", "--json", "-"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()

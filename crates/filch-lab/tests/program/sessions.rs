@@ -133,7 +133,7 @@ fn a_summary_is_deterministic_and_complete() {
         assert!(lines(&written).iter().all(|row| row.get(name).is_some()), "{name}");
     }
     // One run of one process gives values without intervals.
-    well(&["run", "fib", "--set", "n=12", "--workers", "1,2", "--json", runs]);
+    well(&["run", "fib:n=12", "--workers", "1,2", "--json", runs]);
     let rows = lines(&stdout(&well(&["report", runs, "--json", "-"])));
     let ratio = &rows.iter().find(|row| row["workers"] == 2).unwrap()["relative-speedup"];
     assert!(ratio["value"].is_f64() && ratio["low"].is_null() && ratio["rounds"] == 1, "{ratio}");
@@ -283,8 +283,8 @@ fn the_examples_in_pandas_run() {
 fn files_are_merged_and_invalid_lines_refused() {
     let [first, second, html] = ["first.jsonl", "second.jsonl", "merged.html"].map(|name| folder().join(name));
     let [first, second, html] = [&first, &second, &html].map(|path| path.to_str().unwrap());
-    well(&["run", "fib", "--set", "n=10", "--repeat", "1", "--json", first]);
-    well(&["run", "fib", "--set", "n=10", "--repeat", "1", "--peer", "rayon", "--json", second]);
+    well(&["run", "fib:n=10", "--repeat", "1", "--json", first]);
+    well(&["run", "fib:n=10", "--repeat", "1", "--peers", "rayon", "--json", second]);
     assert!(stdout(&well(&["report", first, second, "-o", html])).starts_with("2 runs"));
     fs::write(second, "{\"workload\":\"fib\"}\n").unwrap();
     refuses(&["report", first, second, "-o", html], &["second.jsonl, line 1", "not a measured run"]);
@@ -376,6 +376,6 @@ fn schedulers_without_pinning_are_omitted() {
     let runs = lines(&fs::read_to_string(folder().join("pinned.jsonl")).expect("a file of lines"));
     let alone = runs.iter().filter(|run| run["copies"].is_null());
     assert!(alone.clone().count() >= 3 && alone.clone().all(|run| run["placement"] == "pinned"), "{runs:?}");
-    let run = &lines(&stdout(&well(&["run", "fib", "--set", "n=12", "--repeat", "1", "--pin", "--json", "-"])))[0];
+    let run = &lines(&stdout(&well(&["run", "fib:n=12", "--repeat", "1", "--pin", "--json", "-"])))[0];
     assert_eq!((&run["placement"], &run["correct"]), (&"pinned".into(), &true.into()));
 }

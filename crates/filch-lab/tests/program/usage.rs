@@ -20,10 +20,10 @@ fn workers_out_of_range_are_refused() {
 #[test]
 fn unknown_names_get_suggestions() {
     refuses(&["run", "fibb"], &["fibb", "did you mean `fib`"]);
-    refuses(&["run", "fib", "--pool", "chaselev"], &["did you mean `chase-lev`"]);
-    refuses(&["run", "fib", "--peer", "rayn"], &["did you mean `rayon`?"]);
+    refuses(&["run", "fib", "--pools", "chaselev"], &["did you mean `chase-lev`"]);
+    refuses(&["run", "fib", "--peers", "rayn"], &["did you mean `rayon`?"]);
     refuses(&["run", "fib", "--wait", "leapfog"], &["did you mean `leapfrog`"]);
-    refuses(&["run", "fib", "--peer", "qqqq"], &["rayon", "chili"]);
+    refuses(&["run", "fib", "--peers", "qqqq"], &["rayon", "chili"]);
     refuses(&["compare", "quens"], &["did you mean `queens` or `nqueens`?"]);
     refuses(&["compare", "--pools", "spilt"], &["did you mean `split`?"]);
     refuses(&["compare", "--peers", "chilli"], &["did you mean `chili`?"]);
@@ -39,15 +39,16 @@ fn unknown_names_get_suggestions() {
 
 #[test]
 fn bad_parameters_are_refused() {
-    refuses(&["run", "fib", "--set", "n=-1"], &["fib", "n", "-1"]);
-    refuses(&["run", "fib", "--set", "n=ten"], &["ten"]);
-    refuses(&["run", "fib", "--set", "foo"], &["foo", "NAME=VALUE"]);
-    refuses(&["run", "fib", "--set", "=3"], &["NAME=VALUE"]);
-    refuses(&["run", "fib", "--set", "m=3"], &["m"]);
-    refuses(&["run", "fib", "--set", "n=99999999999999999999999"], &["n"]);
-    refuses(&["run", "cilksort", "--set", "n=1000000000000"], &["memory"]);
+    refuses(&["run", "fib:n=-1"], &["fib", "n", "-1"]);
+    refuses(&["run", "fib:n=ten"], &["ten"]);
+    refuses(&["run", "fib:foo"], &["foo", "NAME=VALUE"]);
+    refuses(&["run", "fib:=3"], &["NAME=VALUE"]);
+    refuses(&["run", "fib:m=3"], &["m"]);
+    refuses(&["run", "fib:n=99999999999999999999999"], &["n"]);
+    refuses(&["run", "cilksort:n=1000000000000"], &["memory"]);
     refuses(&["compare", "cilksort:n=1000000000000"], &["memory"]);
     refuses(&["compare", "fib:n"], &["NAME=VALUE"]);
+    refuses(&["compare", "fib:n=10,cutoff=3"], &["separated by colons: `fib:n=10:cutoff=3`"]);
     refuses(&["run"], &["WORKLOAD"]);
 }
 
@@ -59,7 +60,7 @@ fn a_measured_bound_must_have_been_measured() {
     let _ = std::fs::remove_dir_all(&cache);
     let run = |pool: &str| {
         let mut command = driver();
-        command.args(["run", "fib", "--quick", "--pool", pool, "--workers", "1", "--json", "-"]);
+        command.args(["run", "fib", "--quick", "--pools", pool, "--workers", "1", "--json", "-"]);
         command.current_dir(folder()).env("XDG_CACHE_HOME", &cache).output().expect("the program starts")
     };
     let refused = run("ff-the:bound=measured");
@@ -92,11 +93,9 @@ fn absurd_amounts_are_refused() {
 #[test]
 fn contradictions_are_refused() {
     refuses(&["compare", "--quick", "--size", "paper"], &["--quick", "--size"]);
-    refuses(&["run", "fib", "--pool", "split", "--peer", "rayon"], &["--pool"]);
-    refuses(&["run", "fib", "--pool", "serial", "--workers", "2"], &["one worker"]);
-    refuses(&["run", "fib", "--pool", "serial", "--style", "closures"], &["--style"]);
-    refuses(&["run", "fib", "--peer", "rayon", "--pin"], &["--pin"]);
-    refuses(&["run", "fib", "--pool", "chase-lev", "--style", "closures"], &["style `closures`"]);
+    refuses(&["run", "fib", "--pools", "serial", "--workers", "2"], &["one worker"]);
+    refuses(&["run", "fib", "--peers", "rayon", "--wait", "leapfrog"], &["omit --wait"]);
+    refuses(&["run", "fib", "--peers", "rayon", "--pin"], &["--pin"]);
     refuses(&["compare", "--report", "a.html", "--no-report"], &["--report"]);
     refuses(&["compare", "fib", "--base", "rayon", "--baseline", "a.jsonl"], &["--base"]);
     refuses(&["compare", "fib", "--fail-above", "5%"], &["--fail-above", "--base or --baseline"]);
@@ -108,7 +107,7 @@ fn contradictions_are_refused() {
 #[test]
 fn unwritable_files_are_found_before_measuring() {
     // So large that the test would never end if it were measured first.
-    let huge = ["run", "fib", "--set", "n=60", "--workers", "1"];
+    let huge = ["run", "fib:n=60", "--workers", "1"];
     refuses(
         &[&huge[..], &["--json", "/nonexistent/runs.jsonl"]].concat(),
         &["cannot write", "/nonexistent/runs.jsonl"],
@@ -189,16 +188,16 @@ fn lists_name_everything() {
 
 #[test]
 fn unsuitable_schedulers_are_refused_with_the_reason() {
-    refuses(&["run", "trees", "--pool", "idem-lifo"], &["idem-lifo", "must run once"]);
-    refuses(&["run", "pseudo-dfs", "--pool", "idem-fifo"], &["must run once"]);
-    refuses(&["run", "trees", "--pool", "split"], &["runs only fork–join", "trees is a worklist program"]);
-    refuses(&["run", "trees", "--pool", "filch-closures"], &["runs only fork–join"]);
-    refuses(&["run", "trees", "--peer", "rayon"], &["does not run worklist programs"]);
-    refuses(&["run", "trees", "--pool", "chaselev"], &["did you mean `chase-lev`"]);
+    refuses(&["run", "trees", "--pools", "idem-lifo"], &["idem-lifo", "must run once"]);
+    refuses(&["run", "pseudo-dfs", "--pools", "idem-fifo"], &["must run once"]);
+    refuses(&["run", "trees", "--pools", "split"], &["runs only fork–join", "trees is a worklist program"]);
+    refuses(&["run", "trees", "--pools", "filch-closures"], &["runs only fork–join"]);
+    refuses(&["run", "trees", "--peers", "rayon"], &["does not run worklist programs"]);
+    refuses(&["run", "trees", "--pools", "chaselev"], &["did you mean `chase-lev`"]);
     refuses(&["run", "trees", "--wait", "random"], &["--wait"]);
-    refuses(&["run", "fib", "--pool", "idem-lifo"], &["not fork–join"]);
-    refuses(&["run", "fib", "--pool", "bwos-l:steal=half"], &["its thieves take one task at a time"]);
-    refuses(&["run", "trees", "--pool", "bwos-l:interrupts=flag"], &["answer thieves themselves"]);
-    refuses(&["run", "trees", "--pool", "bwos-l:blok=4"], &["did you mean `block`"]);
-    refuses(&["run", "trees", "--pool", "bwos-l:block=many"], &["block=`many`", "is not a number"]);
+    refuses(&["run", "fib", "--pools", "idem-lifo"], &["not fork–join"]);
+    refuses(&["run", "fib", "--pools", "bwos-l:steal=half"], &["its thieves take one task at a time"]);
+    refuses(&["run", "trees", "--pools", "bwos-l:interrupts=flag"], &["answer thieves themselves"]);
+    refuses(&["run", "trees", "--pools", "bwos-l:blok=4"], &["did you mean `block`"]);
+    refuses(&["run", "trees", "--pools", "bwos-l:block=many"], &["block=`many`", "is not a number"]);
 }

@@ -12,11 +12,11 @@ const ASYMMETRIC: &str = "filch chase-lev-asym pinned";
 pub(super) fn experiment() -> Experiment {
     let programs = [
         [Some("fib:n=30"), Some("fib:n=35"), Some("fib:n=42")],
-        [Some("trees:tree=thin,depth=15"), Some("trees:tree=thin,depth=17"), Some("trees:tree=thin,depth=19")],
+        [Some("trees:tree=thin:depth=15"), Some("trees:tree=thin:depth=17"), Some("trees:tree=thin:depth=19")],
         [
-            Some("steal-latency:n=100000,work=100,share=10"),
-            Some("steal-latency:n=300000,work=100,share=10"),
-            Some("steal-latency:n=3000000,work=100,share=10"),
+            Some("steal-latency:n=100000:work=100:share=10"),
+            Some("steal-latency:n=300000:work=100:share=10"),
+            Some("steal-latency:n=3000000:work=100:share=10"),
         ],
     ];
     let deques = ["chase-lev", "chase-lev-asym", "chase-lev-asym:fences=symmetric"].map(Contender::pool);

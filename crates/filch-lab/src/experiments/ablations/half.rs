@@ -11,11 +11,11 @@ const HALF: [&str; 3] = ["filch hendler-shavit:steal=half", "filch dsq:steal=hal
 pub(super) fn experiment() -> Experiment {
     let programs = [
         Program::sized([
-            Some("pseudo-dfs:n=150000,task=node"),
-            Some("pseudo-dfs:n=1000000,task=node"),
-            Some("pseudo-dfs:n=40000000,task=node"),
+            Some("pseudo-dfs:n=150000:task=node"),
+            Some("pseudo-dfs:n=1000000:task=node"),
+            Some("pseudo-dfs:n=40000000:task=node"),
         ]),
-        Program::sized([Some("uts:tree=T3,b=500,seed=4"), Some("uts:tree=T3S"), Some("uts:tree=T3L")]),
+        Program::sized([Some("uts:tree=T3:b=500:seed=4"), Some("uts:tree=T3S"), Some("uts:tree=T3L")]),
     ];
     let contenders: Vec<Contender> = ["hendler-shavit", "dsq", "pdq-r"]
         .into_iter()

@@ -10,7 +10,7 @@ const BEATING: &str = "filch heartbeat";
 pub(super) fn experiment() -> Experiment {
     let programs = [
         Program::new("fib"),
-        Program::sized([Some("uts:tree=T3,b=500,seed=4"), Some("uts:tree=T3S"), Some("uts:tree=T3L")]),
+        Program::sized([Some("uts:tree=T3:b=500:seed=4"), Some("uts:tree=T3S"), Some("uts:tree=T3L")]),
     ];
     let values = ["10us", "30us", "100us", "300us", "1ms"].map(str::to_owned).to_vec();
     Experiment {

@@ -21,14 +21,14 @@ pub(super) fn experiment() -> Experiment {
         entries: vec![
             entry(Program::new("fib"), pools),
             entry(
-                Program::sized([Some("uts:tree=T3,b=500,seed=4"), Some("uts:tree=T3S"), Some("uts:tree=T3L")]),
+                Program::sized([Some("uts:tree=T3:b=500:seed=4"), Some("uts:tree=T3S"), Some("uts:tree=T3L")]),
                 pools,
             ),
             entry(
                 Program::sized([
-                    Some("owner-throughput:n=200000,share=20"),
-                    Some("owner-throughput:n=1000000,share=20"),
-                    Some("owner-throughput:n=10000000,share=20"),
+                    Some("owner-throughput:n=200000:share=20"),
+                    Some("owner-throughput:n=1000000:share=20"),
+                    Some("owner-throughput:n=10000000:share=20"),
                 ]),
                 queues,
             ),

@@ -35,14 +35,14 @@ pub(super) fn all() -> Vec<Experiment> {
 /// A fat and a thin tree of a few thousand nodes, since some nodes work for 20 µs.
 const TREES: [[Option<&str>; 3]; 2] = [
     [
-        Some("trees:tree=fat,fanout=18,depth=3,spin=*"),
-        Some("trees:tree=fat,fanout=25,depth=3,spin=*"),
-        Some("trees:tree=fat,fanout=50,depth=3,spin=*"),
+        Some("trees:tree=fat:fanout=18:depth=3:spin=*"),
+        Some("trees:tree=fat:fanout=25:depth=3:spin=*"),
+        Some("trees:tree=fat:fanout=50:depth=3:spin=*"),
     ],
     [
-        Some("trees:tree=thin,depth=12,spin=*"),
-        Some("trees:tree=thin,depth=13,spin=*"),
-        Some("trees:tree=thin,depth=16,spin=*"),
+        Some("trees:tree=thin:depth=12:spin=*"),
+        Some("trees:tree=thin:depth=13:spin=*"),
+        Some("trees:tree=thin:depth=16:spin=*"),
     ],
 ];
 

@@ -9,14 +9,14 @@ use crate::identity::Placement;
 pub(super) fn experiment() -> Experiment {
     let programs = [
         Program::sized([
-            Some("owner-throughput:n=200000,share=10,work=20"),
-            Some("owner-throughput:n=1000000,share=10,work=20"),
-            Some("owner-throughput:n=10000000,share=10,work=20"),
+            Some("owner-throughput:n=200000:share=10:work=20"),
+            Some("owner-throughput:n=1000000:share=10:work=20"),
+            Some("owner-throughput:n=10000000:share=10:work=20"),
         ]),
         Program::sized([
-            Some("steal-latency:n=200000,share=10,work=20"),
-            Some("steal-latency:n=1000000,share=10,work=20"),
-            Some("steal-latency:n=10000000,share=10,work=20"),
+            Some("steal-latency:n=200000:share=10:work=20"),
+            Some("steal-latency:n=1000000:share=10:work=20"),
+            Some("steal-latency:n=10000000:share=10:work=20"),
         ]),
     ];
     let values = [1, 2, 4, 16, 64].map(|operations: u32| operations.to_string()).to_vec();

@@ -28,9 +28,9 @@ static SHARES: Paper = Paper {
 /// Both programs on three graphs. Parents are set by compare-and-swap on every queue.
 fn programs(closure_only: bool) -> Vec<Program> {
     let graphs = [
-        ["graph=kgraph,n=100000", "graph=kgraph,n=300000", "graph=kgraph,n=10000000"],
-        ["graph=random,n=100000", "graph=random,n=300000", "graph=random,n=10000000"],
-        ["graph=torus,n=200000", "graph=torus,n=1000000", "graph=torus,n=10000000"],
+        ["graph=kgraph:n=100000", "graph=kgraph:n=300000", "graph=kgraph:n=10000000"],
+        ["graph=random:n=100000", "graph=random:n=300000", "graph=random:n=10000000"],
+        ["graph=torus:n=200000", "graph=torus:n=1000000", "graph=torus:n=10000000"],
     ];
     let on = |form: &str, tail: &str| {
         graphs.map(|graph| {
@@ -39,7 +39,7 @@ fn programs(closure_only: bool) -> Vec<Program> {
         })
     };
     let closures = on("closure", "").to_vec();
-    if closure_only { closures } else { [closures, on("spanning-tree", ",adopt=swap").to_vec()].concat() }
+    if closure_only { closures } else { [closures, on("spanning-tree", ":adopt=swap").to_vec()].concat() }
 }
 
 /// Queues that return a task twice cannot count tasks to notice the end, so none does.

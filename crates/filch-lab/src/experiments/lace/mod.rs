@@ -43,9 +43,9 @@ const PRIVATE: &str = "pdq-r2";
 const WOOL: &str = "wool:loss=give-up";
 
 /// A tree that geometric growth makes easy to balance.
-const T2: [Option<&str>; 3] = [Some("uts:tree=T2,depth=11"), Some("uts:tree=T2"), Some("uts:tree=T2L")];
+const T2: [Option<&str>; 3] = [Some("uts:tree=T2:depth=11"), Some("uts:tree=T2"), Some("uts:tree=T2L")];
 /// A binomial tree: most subtrees are tiny, some are large.
-const T3: [Option<&str>; 3] = [Some("uts:tree=T3,b=500,seed=4"), Some("uts:tree=T3"), Some("uts:tree=T3L")];
+const T3: [Option<&str>; 3] = [Some("uts:tree=T3:b=500:seed=4"), Some("uts:tree=T3"), Some("uts:tree=T3L")];
 /// The same, smaller, for many rows.
 const T3_FOR_MANY: [Option<&str>; 3] = [T3[0], Some("uts:tree=T3S"), T3[2]];
 /// How the names of the binomial trees begin.

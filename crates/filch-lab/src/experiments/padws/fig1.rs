@@ -27,14 +27,14 @@ const BWOS: &str = "filch bwos-l";
 pub(super) fn experiment() -> Experiment {
     let programs = [
         [
-            Some("trees:tree=thin,depth=15,spin=200"),
-            Some("trees:tree=thin,depth=17,spin=200"),
-            Some("trees:tree=thin,depth=19,spin=200"),
+            Some("trees:tree=thin:depth=15:spin=200"),
+            Some("trees:tree=thin:depth=17:spin=200"),
+            Some("trees:tree=thin:depth=19:spin=200"),
         ],
         [
-            Some("trees:tree=fat,fanout=100,depth=3,spin=0"),
-            Some("trees:tree=fat,fanout=100,depth=3,spin=0"),
-            Some("trees:tree=fat,fanout=100,depth=3,spin=0"),
+            Some("trees:tree=fat:fanout=100:depth=3:spin=0"),
+            Some("trees:tree=fat:fanout=100:depth=3:spin=0"),
+            Some("trees:tree=fat:fanout=100:depth=3:spin=0"),
         ],
     ]
     .map(Program::sized);

@@ -19,16 +19,16 @@ static PAPER: Paper = Paper {
 /// Batches of several blocks, since thieves of BWoS take nothing from the owner's; and work, so that a thief can take
 /// half of the tasks.
 const WORKING: [Option<&str>; 3] = [
-    Some("owner-throughput:n=100000,batch=256,work=50,share=*"),
-    Some("owner-throughput:n=1000000,batch=256,work=50,share=*"),
-    Some("owner-throughput:n=10000000,batch=256,work=50,share=*"),
+    Some("owner-throughput:n=100000:batch=256:work=50:share=*"),
+    Some("owner-throughput:n=1000000:batch=256:work=50:share=*"),
+    Some("owner-throughput:n=10000000:batch=256:work=50:share=*"),
 ];
 
 /// An owner that only pushes and pops, by the batch of default length.
 const BARE: [Option<&str>; 3] = [
-    Some("owner-throughput:n=300000,share=*"),
-    Some("owner-throughput:n=3000000,share=*"),
-    Some("owner-throughput:n=30000000,share=*"),
+    Some("owner-throughput:n=300000:share=*"),
+    Some("owner-throughput:n=3000000:share=*"),
+    Some("owner-throughput:n=30000000:share=*"),
 ];
 /// The lengths of batches, by which claims tell the programs apart.
 const OF_WORKING: (&str, &str) = ("batch", "256");

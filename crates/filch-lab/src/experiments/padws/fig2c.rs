@@ -22,14 +22,14 @@ static PAPER: Paper = Paper {
 pub(super) fn experiment() -> Experiment {
     let programs = [
         Program::sized([
-            Some("steal-throughput:n=50000,millis=20"),
+            Some("steal-throughput:n=50000:millis=20"),
             Some("steal-throughput:n=300000"),
-            Some("steal-throughput:n=10000000,millis=5000"),
+            Some("steal-throughput:n=10000000:millis=5000"),
         ]),
         Program::sized([
-            Some("steal-throughput:n=50000,entry=64,millis=20"),
-            Some("steal-throughput:n=300000,entry=64"),
-            Some("steal-throughput:n=10000000,entry=64,millis=5000"),
+            Some("steal-throughput:n=50000:entry=64:millis=20"),
+            Some("steal-throughput:n=300000:entry=64"),
+            Some("steal-throughput:n=10000000:entry=64:millis=5000"),
         ]),
     ];
     let more = [8, 16, 32, 64, 88].into_iter().filter(|&workers| workers <= cores());

@@ -17,9 +17,9 @@ static PAPER: Paper = Paper {
 };
 
 const PROGRAM: [Option<&str>; 3] = [
-    Some("steal-latency:n=100000,work=100,share=*"),
-    Some("steal-latency:n=1000000,work=100,share=*"),
-    Some("steal-latency:n=10000000,work=100,share=*"),
+    Some("steal-latency:n=100000:work=100:share=*"),
+    Some("steal-latency:n=1000000:work=100:share=*"),
+    Some("steal-latency:n=10000000:work=100:share=*"),
 ];
 
 /// The paper's queue, with blocks too, and private deques whose thieves come back as well.

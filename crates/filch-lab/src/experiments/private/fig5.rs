@@ -36,7 +36,7 @@ const MEANING: &str = "δ, the mean time between two deals";
 
 /// Forks are 20 deep in the first two sizes, and 30 in the paper's.
 fn fib() -> [Program; 1] {
-    [Program::sized([Some("fib:n=36,cutoff=16"), Some("fib:n=38,cutoff=18"), Some("fib:n=48,cutoff=18")])]
+    [Program::sized([Some("fib:n=36:cutoff=16"), Some("fib:n=38:cutoff=18"), Some("fib:n=48:cutoff=18")])]
 }
 
 fn deltas(values: &[&str]) -> Option<Sweep> {

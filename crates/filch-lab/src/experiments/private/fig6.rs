@@ -42,9 +42,9 @@ const NEVER: &str = "filch pdq-s:idle=spin random pinned";
 
 /// Leaves of about 0.8, 6.5 and 54 ms, each eight times as much work as the one before.
 const LEAVES: [[Option<&str>; 3]; 3] = [
-    [Some("n=320,cutoff=80"), Some("n=640,cutoff=80"), Some("n=2560,cutoff=80")],
-    [Some("n=320,cutoff=160"), Some("n=640,cutoff=160"), Some("n=2560,cutoff=160")],
-    [None, Some("n=640,cutoff=320"), Some("n=2560,cutoff=320")],
+    [Some("n=320:cutoff=80"), Some("n=640:cutoff=80"), Some("n=2560:cutoff=80")],
+    [Some("n=320:cutoff=160"), Some("n=640:cutoff=160"), Some("n=2560:cutoff=160")],
+    [None, Some("n=640:cutoff=320"), Some("n=2560:cutoff=320")],
 ];
 /// Products of eight leaves: with more, a thief's wait for the end of one is a small part of the time.
 const FEW_LEAVES: &[&str] = &["matmul-inplace n=320 cutoff=160", "matmul-inplace n=640 cutoff=320"];
@@ -65,7 +65,7 @@ pub(super) fn interrupts() -> Experiment {
     ];
     let by_flag = [printed("chase-lev"), printed("pdq-s:interrupts=flag:every=*:ticks=always")];
     let entries = LEAVES.iter().flat_map(|&leaf| {
-        let [signal, flag] = [sized(leaf, ""), sized(leaf, ",poll=on")];
+        let [signal, flag] = [sized(leaf, ""), sized(leaf, ":poll=on")];
         [
             Entry { program: signal, contenders: by_signal.to_vec() },
             Entry { program: flag, contenders: by_flag.to_vec() },
@@ -123,17 +123,17 @@ const OURS: &str = "filch pdq-r-async:end=transfers pinned";
 pub(super) fn search() -> Experiment {
     // The numbers of edges are the paper's shares of those of nodes; its 90 edges of rmat are taken for 90 million.
     let graphs = [
-        ["graph=grid,n=100000", "graph=grid,n=300000", "graph=grid,n=40000000"],
+        ["graph=grid:n=100000", "graph=grid:n=300000", "graph=grid:n=40000000"],
         [
-            "graph=randlocal,n=60000,degree=4",
-            "graph=randlocal,n=300000,degree=4",
-            "graph=randlocal,n=40000000,edges=150000000",
+            "graph=randlocal:n=60000:degree=4",
+            "graph=randlocal:n=300000:degree=4",
+            "graph=randlocal:n=40000000:edges=150000000",
         ],
-        ["graph=rmat,n=100000,degree=2", "graph=rmat,n=600000,degree=2", "graph=rmat,n=40000000,edges=90000000"],
+        ["graph=rmat:n=100000:degree=2", "graph=rmat:n=600000:degree=2", "graph=rmat:n=40000000:edges=90000000"],
     ];
     let forms = ["items=*", "split=one", "task=node"];
     let program = |graph: [&str; 3], form: &str| {
-        let texts = graph.map(|graph| format!("pseudo-dfs:{graph},{form}"));
+        let texts = graph.map(|graph| format!("pseudo-dfs:{graph}:{form}"));
         Program::sized(texts.each_ref().map(|text| Some(text.as_str())))
     };
     let programs: Vec<Program> = graphs.iter().flat_map(|&graph| forms.map(|form| program(graph, form))).collect();
