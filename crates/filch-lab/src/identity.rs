@@ -43,7 +43,7 @@ impl ProgramId {
     }
 }
 
-/// As short as is unambiguous: `uts tree=T3` shows a program's first parameter, and those that do not follow from the
+/// As short as is unambiguous: `uts:tree=T3` shows a program's first parameter, and those that do not follow from the
 /// others.
 impl fmt::Display for ProgramId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -58,7 +58,7 @@ impl fmt::Display for ProgramId {
             }
         }
         f.write_str(&self.workload)?;
-        shown.iter().try_for_each(|(name, text)| write!(f, " {name}={text}"))
+        shown.iter().try_for_each(|(name, text)| write!(f, ":{name}={text}"))
     }
 }
 
@@ -215,18 +215,18 @@ mod tests {
     #[test]
     fn programs_are_named_without_implied_parameters() {
         let fib = program(r#"{"workload":"fib","params":{"n":35,"cutoff":0}}"#);
-        assert_eq!(fib.to_string(), "fib n=35");
-        assert_eq!(program(r#"{"workload":"fib","params":{"n":35,"cutoff":9}}"#).to_string(), "fib n=35 cutoff=9");
+        assert_eq!(fib.to_string(), "fib:n=35");
+        assert_eq!(program(r#"{"workload":"fib","params":{"n":35,"cutoff":9}}"#).to_string(), "fib:n=35:cutoff=9");
         assert_eq!(program(r#"{"workload":"of-somebody","params":{}}"#).to_string(), "of-somebody");
         let (rest, cutoff) = fib.without("cutoff");
-        assert_eq!((rest.to_string().as_str(), cutoff.as_deref()), ("fib n=35", Some("0")));
+        assert_eq!((rest.to_string().as_str(), cutoff.as_deref()), ("fib:n=35", Some("0")));
         assert_eq!(fib.without("grain"), (fib, None));
         let large = [("n".to_owned(), "1099511627776".to_owned())];
         assert!(Workload::new("cilksort", &large).is_err(), "it does not fit into memory");
         let large = Workload::of_any_size("cilksort", &large).unwrap();
-        assert_eq!(ProgramId::of(&large).to_string(), "cilksort n=1099511627776");
+        assert_eq!(ProgramId::of(&large).to_string(), "cilksort:n=1099511627776");
         let tree = ProgramId::of(&Workload::new("uts", &[("tree".to_owned(), "T3".to_owned())]).unwrap());
-        assert_eq!(tree.to_string(), "uts tree=T3");
+        assert_eq!(tree.to_string(), "uts:tree=T3");
     }
 
     #[test]

@@ -306,7 +306,7 @@ mod tests {
             runs.extend([alone, copy.clone(), copy]);
         }
         let found = of(&runs);
-        assert!(found[0].to_string().ends_with("fib n=30, C2 from 1.60 to 2.00."), "{found:?}");
+        assert!(found[0].to_string().ends_with("fib:n=30, C2 from 1.60 to 2.00."), "{found:?}");
     }
 
     #[test]

@@ -29,7 +29,7 @@ fn a_row_fails_only_if_its_whole_interval_is_above_the_limit() {
     let slow = rayon_against_chili(1.04, 0.01, 0.02);
     assert_eq!((slow.to_string().as_str(), slow.verdict()), ("+4.0 % [+3.0, +5.0]", "slower"));
     assert!(slow.is_failure() && !slow.is_open());
-    let failure = "fib n=30, rayon on 1 is slower than chili by 4.0 % [3.0, 5.0]; the limit is 2 %";
+    let failure = "fib:n=30, rayon on 1 is slower than chili by 4.0 % [3.0, 5.0]; the limit is 2 %";
     assert_eq!(slow.failure().as_deref(), Some(failure));
     let crosses = rayon_against_chili(1.04, 0.01, 0.05);
     assert_eq!((crosses.verdict(), crosses.failure(), crosses.is_open()), ("slower", None, true));
@@ -111,8 +111,8 @@ fn an_earlier_session_is_compared_row_by_row() {
     let drifts = crate::warnings::warnings(&now, &programs);
     let drift =
         drifts.iter().map(ToString::to_string).find(|text| text.contains("sequential program")).expect("a doubt");
-    assert!(drift.ends_with("fib n=30, serial on 1 (100 %)."), "{drift}");
+    assert!(drift.ends_with("fib:n=30, serial on 1 (100 %)."), "{drift}");
     let other = against(Base::Earlier("then.jsonl".to_owned()), session(&[("chili", 1, 1.0)], 0.0), 0.1);
     let why = other.check(&rows_of(&now), &[]).unwrap_err().to_string();
-    assert!(why.ends_with("then.jsonl has none of these rows; it has fib n=30, chili on 1"), "{why}");
+    assert!(why.ends_with("then.jsonl has none of these rows; it has fib:n=30, chili on 1"), "{why}");
 }

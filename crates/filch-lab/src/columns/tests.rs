@@ -101,7 +101,7 @@ fn a_summary_has_unformatted_values() {
     let rows = json::rows(&programs, &columns);
     let row = rows.iter().find(|row| row["scheduler"] == "filch split" && row["workers"] == 2).unwrap();
     assert_eq!(row.keys().next_back().unwrap(), "steals");
-    assert_eq!((&row["program"], &row["baseline"]), (&"fib n=30".into(), &"rayon".into()));
+    assert_eq!((&row["program"], &row["baseline"]), (&"fib:n=30".into(), &"rayon".into()));
     assert_eq!((&row["steals"], row["median"].as_f64()), (&12.into(), Some(0.525)));
     let ratio = &row["to-baseline"];
     assert!((ratio["value"].as_f64().unwrap() - 0.525).abs() < 1e-9);

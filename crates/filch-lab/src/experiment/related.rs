@@ -42,7 +42,7 @@ pub(super) fn over_best(of: &[&Point<'_>], quantity: Quantity, names: &[&str], p
         let plain = point.program.to_string().replacen("-unrolled", "", 1);
         let is_rival = |other: &&Point<'_>| {
             let title = other.program.to_string();
-            let is_it = title.strip_prefix(&plain).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '));
+            let is_it = title.strip_prefix(&plain).is_some_and(|rest| rest.is_empty() || rest.starts_with(':'));
             is_it && other.row.workers == point.row.workers && names.contains(&other.who.to_string().as_str())
         };
         let rivals = points.iter().filter(is_rival);

@@ -103,7 +103,7 @@ mod tests {
         let lines: Vec<&str> = csv.lines().collect();
         assert_eq!(lines.len(), 2);
         assert!(lines[0].starts_with("program,scheduler,version,P,baseline,median,median low,median high,spread,"));
-        assert!(lines[1].starts_with("fib n=30,\"filch a, \"\"b\"\"\","), "{csv}");
+        assert!(lines[1].starts_with("fib:n=30,\"filch a, \"\"b\"\"\","), "{csv}");
         assert!(lines[1].contains(",2,,0.5,0.25,0.75,"), "{csv}");
         assert!(
             lines[0].contains(",steals,stolen,") && lines[1].contains(",12,") && !lines[0].contains("Ts/TP"),

@@ -375,7 +375,7 @@ mod tests {
         assert!(page.contains("| 1 | **0.50** (0.50 to 0.50) | 2.00 (2.00 to 2.00) |"), "{page}");
         assert!(page.contains("by `filch rivals`"), "{page}");
         assert!(
-            page.contains("| citor | 1.50 | 1500.0 |") && page.contains("| queens n=30 | 2 |  | 1.50 |  |"),
+            page.contains("| citor | 1.50 | 1500.0 |") && page.contains("| queens:n=30 | 2 |  | 1.50 |  |"),
             "{page}"
         );
         for portrait in PORTRAITS {

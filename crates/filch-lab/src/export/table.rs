@@ -159,7 +159,7 @@ mod tests {
         ];
         let text = program(&summarize(&runs, &[])[0], &Choice::Usual, look());
         assert!(!text.contains('\u{1b}'));
-        assert!(text.starts_with("fib n=30   Ts 1.00 s   1.35 M tasks"), "{text}");
+        assert!(text.starts_with("fib:n=30   Ts 1.00 s   1.35 M tasks"), "{text}");
         for part in ["serial", "filch split", "rayon", "1.10", "4.00 s", "8!", "steals"] {
             assert!(text.contains(part), "{part} in {text}");
         }

@@ -89,7 +89,7 @@ mod tests {
         let text = Sheet { programs: &summarize(&runs, &[]), choice: &Choice::Usual, differences: &[], sweep: None }
             .markdown(&Machine::default());
         let lines: Vec<&str> = text.lines().collect();
-        assert_eq!(lines[0], "**fib n=30** · Ts 1.00 s · 1.35 M tasks · base rayon");
+        assert_eq!(lines[0], "**fib:n=30** · Ts 1.00 s · 1.35 M tasks · base rayon");
         assert!(
             lines[2].starts_with("| scheduler | P | median | spread | rounds | T1/Ts | Ts/TP | T/base |"),
             "{text}"

@@ -33,7 +33,7 @@ pub(crate) fn session() -> Vec<Run> {
 fn ratios_use_the_right_times() {
     let programs = summarize(&session(), &[]);
     let [program] = programs.as_slice() else { panic!("one program") };
-    assert_eq!(program.title, "fib n=30");
+    assert_eq!(program.title, "fib:n=30");
     let labels: Vec<(&str, usize)> = program.rows.iter().map(|row| (row.label.as_str(), row.workers)).collect();
     let order = [("serial", 1), ("filch split", 1), ("rayon", 1), ("filch split", 2), ("rayon", 2)];
     assert_eq!(labels, order);
@@ -108,14 +108,14 @@ fn programs_keep_the_requested_order() {
     let runs = [run("fib", "rayon", 1, 1.0), run("queens", "rayon", 1, 1.0)];
     let asked = ["uts", "queens", "fib"].map(|name| run(name, "rayon", 1, 1.0).program);
     let found: Vec<String> = summarize(&runs, &asked).into_iter().map(|program| program.title).collect();
-    assert_eq!(found, ["queens n=30", "fib n=30"]);
+    assert_eq!(found, ["queens:n=30", "fib:n=30"]);
     let cutoffs = [10, 5, 0].map(|cutoff| {
         let mut run = run("fib", "rayon", 1, 1.0);
         run.program.params.insert("cutoff".to_owned(), cutoff.into());
         run
     });
     let found: Vec<String> = summarize(&cutoffs, &[]).into_iter().map(|program| program.title).collect();
-    assert_eq!(found, ["fib n=30", "fib n=30 cutoff=5", "fib n=30 cutoff=10"], "not in numeric order");
+    assert_eq!(found, ["fib:n=30", "fib:n=30:cutoff=5", "fib:n=30:cutoff=10"], "not in numeric order");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use filch_protocol::{Hello, Order, Ran, cores};
 use super::compare::Named;
 use crate::error::{Error, Result, usage};
 use crate::experiment::plan::{Guests, schedulers};
-use crate::experiment::{Contender, Entry, Experiment, Program};
+use crate::experiment::{Contender, Experiment, Program, each};
 use crate::export::json::Lines;
 use crate::flags::{Manner, Run as Flags, Size};
 use crate::identity::{Placement, ProgramId};
@@ -46,7 +46,7 @@ pub(crate) fn run(flags: &Flags) -> Result {
             }
         }
         let program = &jobs[0].program;
-        // The cost of a job is the difference from the sequential program, which runs first.
+        // The sequential program runs first.
         let counts = program.kind() == Kind::Jobs && jobs.len() > 1 && talks;
         if let Some(tasks) = program.tasks().filter(|&tasks| counts && tasks > 0) {
             say_what_a_job_costs(&runs, tasks)?;
@@ -80,10 +80,7 @@ fn jobs(flags: &Flags) -> Result<Vec<Job>> {
         Ok((program, contenders))
     };
     let entries = flags.workloads.iter().map(entry).collect::<Result<Vec<_>>>()?;
-    let asked = Experiment {
-        entries: vec![Entry { program: Program::new(""), contenders: contenders.clone() }],
-        ..Experiment::new("")
-    };
+    let asked = Experiment { entries: each(&[Program::new("")], &contenders), ..Experiment::new("") };
     let guests = Guests::of(&asked);
     if let Some(why) = guests.strangers.first() {
         return Err(usage(why));
@@ -97,24 +94,20 @@ fn jobs(flags: &Flags) -> Result<Vec<Job>> {
         let mut job = |scheduler: &Scheduler, workers| {
             jobs.push(Job { program: program.clone(), scheduler: scheduler.clone(), workers });
         };
-        if program.kind() == Kind::Jobs && schedulers != [Scheduler::Serial] {
+        if schedulers == [Scheduler::Serial] && flags.workers.as_ref().is_some_and(|numbers| *numbers != [1]) {
+            return Err(usage("the sequential program has one worker; omit --workers"));
+        }
+        // The cost of a job is the difference from the sequential program.
+        if schedulers.contains(&Scheduler::Serial) || program.kind() == Kind::Jobs {
             job(&Scheduler::Serial, 1);
         }
-        for scheduler in &schedulers {
-            let is_serial = *scheduler == Scheduler::Serial;
+        for scheduler in schedulers.iter().filter(|scheduler| **scheduler != Scheduler::Serial) {
             if flags.manner.pin && !scheduler.can_be_pinned() {
                 let who = scheduler.identity(Placement::Free);
                 return Err(usage(format!("the workers of {who} cannot be bound to processors; omit --pin")));
             }
-            if is_serial && program.kind() == Kind::Jobs && schedulers.len() > 1 {
-                continue;
-            }
             match &flags.workers {
-                None => job(scheduler, if is_serial { 1 } else { cores() }),
-                Some(_) if is_serial && schedulers.len() > 1 => job(scheduler, 1),
-                Some(numbers) if is_serial && *numbers != [1] => {
-                    return Err(usage("the sequential program has one worker; omit --workers"));
-                }
+                None => job(scheduler, cores()),
                 Some(numbers) => numbers.iter().for_each(|&workers| job(scheduler, workers.into())),
             }
         }

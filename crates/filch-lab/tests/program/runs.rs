@@ -50,7 +50,7 @@ fn a_trace_shows_what_each_worker_did() {
     for choice in [&["--pools", "split"][..], &["--pools", "pdq-r:interrupts=flag"], &["--pools", "filch-closures"]] {
         let start = ["trace", "fib:n=24", "--workers", "3", "-o", file];
         let said = stdout(&well(&[&start[..], choice].concat()));
-        for wanted in ["fib n=24 on filch", "worker 0  ", "worker 2  ", "https://ui.perfetto.dev"] {
+        for wanted in ["fib:n=24 on filch", "worker 0  ", "worker 2  ", "https://ui.perfetto.dev"] {
             assert!(said.contains(wanted), "{wanted:?} is missing: {said}");
         }
         let trace: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
@@ -119,7 +119,7 @@ fn worklist_programs_run_on_queues() {
     let run = &lines(&stdout(&well(&["run", "fib:n=15", "--pools", interrupted, "--repeat", "1", "--json", "-"])))[0];
     assert_eq!((&run["pool"], &run["correct"]), (&interrupted.into(), &true.into()));
     let text = stdout(&well(&["run", "trees:depth=6", "--workers", "1"]));
-    for word in ["trees tree=thin depth=6", "filch chase-lev", "127 nodes", "right", "steals 0"] {
+    for word in ["trees:tree=thin:depth=6", "filch chase-lev", "127 nodes", "right", "steals 0"] {
         assert!(text.contains(word), "{word} in {text}");
     }
     let serial = lines(&stdout(&well(&["run", "trees:depth=6", "--pools", "serial", "--json", "-"])));
@@ -147,7 +147,7 @@ fn job_programs_print_the_cost_of_a_job() {
 #[test]
 fn a_run_prints_a_few_lines_for_people() {
     let text = stdout(&well(&["run", "fib:n=15", "--repeat", "2", "--workers", "1"]));
-    for word in ["fib n=15", "filch split", "1 worker", "610", "right", "steals"] {
+    for word in ["fib:n=15", "filch split", "1 worker", "610", "right", "steals"] {
         assert!(text.contains(word), "{word} in {text}");
     }
     assert!(!text.contains('\u{1b}'));
@@ -171,7 +171,7 @@ fn a_run_takes_what_a_comparison_takes() {
     assert_eq!(found, [of("fib"), of("queens")].concat());
     assert!(runs.iter().all(|run| run["correct"] == true));
     let said = stdout(&well(&["run", "fib:n=12", "--pools", "split,lace", "--workers", "1", "--repeat", "1"]));
-    assert!(said.contains("fib n=12 on filch split") && said.contains("fib n=12 on filch lace"), "{said}");
+    assert!(said.contains("fib:n=12 on filch split") && said.contains("fib:n=12 on filch lace"), "{said}");
 }
 
 #[test]

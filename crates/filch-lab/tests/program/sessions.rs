@@ -51,7 +51,7 @@ fn a_comparison_writes_a_table_a_report_and_lines() {
         html,
     ]);
     let table = stdout(&output);
-    for word in ["fib n=15", "queens n=6", "filch split", "filch closures", "rayon", "T1/Ts", "C2", "Report:"] {
+    for word in ["fib:n=15", "queens:n=6", "filch split", "filch closures", "rayon", "T1/Ts", "C2", "Report:"] {
         assert!(table.contains(word), "{word} in {table}");
     }
     assert!(!table.contains('\u{1b}') && stderr(&output).is_empty(), "colour or progress: {}", stderr(&output));
@@ -79,7 +79,7 @@ fn a_comparison_writes_a_table_a_report_and_lines() {
     well(&["report", json, "-o", again]);
     for page in [html, again] {
         let page = fs::read_to_string(page).unwrap();
-        for part in ["<!DOCTYPE html>", "<svg", "fib n=15", "queens n=6", "rayon", "Method"] {
+        for part in ["<!DOCTYPE html>", "<svg", "fib:n=15", "queens:n=6", "rayon", "Method"] {
             assert!(page.contains(part), "{part}");
         }
     }
@@ -113,7 +113,7 @@ fn columns_can_be_chosen_in_table_report_and_summary() {
         assert_eq!(names, [&who[..], &["max", "to-baseline", "relative-speedup", "rounds"]].concat());
     }
     let row = chosen.iter().find(|row| row["scheduler"] == "filch lace" && row["workers"] == 2).unwrap();
-    assert_eq!((&row["program"], &row["baseline"]), (&"fib n=15".into(), &"filch split".into()));
+    assert_eq!((&row["program"], &row["baseline"]), (&"fib:n=15".into(), &"filch split".into()));
     for ratio in [&row["to-baseline"], &row["relative-speedup"]] {
         let [low, value, high] = ["low", "value", "high"].map(|name| ratio[name].as_f64().unwrap());
         assert!(low <= value && value <= high && ratio["rounds"] == 3, "{ratio}");
@@ -163,14 +163,14 @@ fn a_session_is_compared_with_an_earlier_one() {
     };
     let (status, told, why) = report(after, before);
     assert_eq!(status, Some(1), "{why}");
-    assert!(why.contains("fib n=12, filch split on 1 is slower than") && why.contains("the limit is 5 %"), "{why}");
+    assert!(why.contains("fib:n=12, filch split on 1 is slower than") && why.contains("the limit is 5 %"), "{why}");
     assert!(
-        told.contains("| **slower** | fib n=12, filch split on 1 | +") && told.contains("**fib n=12** · Ts"),
+        told.contains("| **slower** | fib:n=12, filch split on 1 | +") && told.contains("**fib:n=12** · Ts"),
         "{told}"
     );
     let (status, told, why) = report(before, after);
     assert_eq!((status, why.as_str()), (Some(0), ""));
-    assert!(told.contains("| faster | fib n=12, filch split on 1 | −"), "{told}");
+    assert!(told.contains("| faster | fib:n=12, filch split on 1 | −"), "{told}");
     // A session that is measured now is compared likewise.
     let told = stdout(&well(&[&session[..], &["--baseline", before]].concat()));
     assert!(
@@ -218,16 +218,16 @@ fn a_parameter_is_swept_where_it_exists_and_is_not_set() {
         csv.lines().map(cells).collect()
     };
     let of_programs = ["fib", "queens:n=6", "--pools", "split", "--workers", "1", "--sweep", "n=5,12"];
-    let expected = ["fib n=5|serial|1|5", "fib n=5|split|1|5", "fib n=12|serial|1|12", "fib n=12|split|1|12"];
-    let kept = ["queens n=6|serial|1|6", "queens n=6|split|1|6"];
+    let expected = ["fib:n=5|serial|1|5", "fib:n=5|split|1|5", "fib:n=12|serial|1|12", "fib:n=12|split|1|12"];
+    let kept = ["queens:n=6|serial|1|6", "queens:n=6|split|1|6"];
     assert_eq!(rows(&of_programs), [&["program|scheduler|P|n"][..], &expected, &kept].concat());
     let of_pools = ["fib:n=12", "--pools", "lace:steal=one,lace", "--workers", "1", "--sweep", "steal=one,half"];
     let mut found = rows(&of_pools);
     found.sort();
     let expected = [
-        "fib n=12|lace:steal=half|1|half",
-        "fib n=12|lace:steal=one|1|one",
-        "fib n=12|serial|1|",
+        "fib:n=12|lace:steal=half|1|half",
+        "fib:n=12|lace:steal=one|1|one",
+        "fib:n=12|serial|1|",
         "program|scheduler|P|steal",
     ];
     assert_eq!(found, expected);

@@ -37,7 +37,7 @@ fn a_claim_is_decided_by_the_whole_interval() {
     assert_eq!(verdict(&LESS, &session(&[0.6; 5], 1)).verdict, Verdict::DoesNotHold);
     let open = verdict(&LESS, &session(&[0.4, 0.45, 0.45, 0.55, 0.6], 1));
     assert!(matches!(&open.verdict, Verdict::Undecided { why, .. } if why.contains("crosses")), "{open:?}");
-    assert!(open.why().contains("fib n=30, filch split on 1, time over rayon: 0.45 ["), "{}", open.why());
+    assert!(open.why().contains("fib:n=30, filch split on 1, time over rayon: 0.45 ["), "{}", open.why());
 }
 
 #[test]

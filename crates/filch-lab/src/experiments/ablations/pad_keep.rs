@@ -33,7 +33,7 @@ pub(super) fn experiment() -> Experiment {
                 Limit::Below(0.9),
             )
             .on(2)
-            .in_programs(&["trees tree=thin"]),
+            .in_programs(&["trees:tree=thin"]),
         ],
         ..Experiment::new("How many tasks should an owner keep for itself?")
     }

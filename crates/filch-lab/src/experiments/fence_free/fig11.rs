@@ -59,7 +59,7 @@ pub(super) fn times() -> Experiment {
     let all = |text| {
         let over = Measure::MeanOver(Quantity::Time, Pick::any(BASE));
         Claim::new(text, Pick::any(FENCE_FREE_CL), over, Limit::Below(1.0))
-            .in_programs(&["closure graph=kgraph", "closure graph=random"])
+            .in_programs(&["closure:graph=kgraph", "closure:graph=random"])
     };
     Experiment {
         name: Some("ff-fig11a"),
@@ -95,7 +95,7 @@ pub(super) fn times() -> Experiment {
                 Limit::Below(0.75),
             )
             .on(2)
-            .in_programs(&["closure graph=torus"]),
+            .in_programs(&["closure:graph=torus"]),
             Claim::new(
                 "Spanning trees behave alike: on average FF-CL takes less time than Chase and Lev's deque.",
                 Pick::any(FENCE_FREE_CL),

@@ -84,7 +84,7 @@ static PAPER: Paper = Paper {
 const OF_PRIVATE: Pick = Pick::any("filch pdq-r2 leapfrog");
 const OF_WOOL: Pick = Pick::any("filch wool:loss=give-up leapfrog");
 const BUT_FIB: &[&str] = &["uts", "queens", "matmul"];
-const BALANCED: &[&str] = &["uts tree=T2", "uts tree=custom shape=cyclic", "queens", "matmul"];
+const BALANCED: &[&str] = &["uts:tree=T2", "uts:tree=custom:shape=cyclic", "queens", "matmul"];
 
 /// The pools of the paper, with plain leapfrogging; and ours.
 pub(super) fn experiment() -> Experiment {

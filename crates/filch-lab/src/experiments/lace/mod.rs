@@ -49,7 +49,7 @@ const T3: [Option<&str>; 3] = [Some("uts:tree=T3:b=500:seed=4"), Some("uts:tree=
 /// The same, smaller, for many rows.
 const T3_FOR_MANY: [Option<&str>; 3] = [T3[0], Some("uts:tree=T3S"), T3[2]];
 /// How the names of the binomial trees begin.
-const T3_NAMES: &[&str] = &["uts tree=T3", "uts tree=custom type=binomial"];
+const T3_NAMES: &[&str] = &["uts:tree=T3", "uts:tree=custom:type=binomial"];
 
 /// A pool whose workers wait so.
 fn pool(name: &str, wait: &'static str) -> Contender {

@@ -17,8 +17,8 @@ static PAPER: Paper = Paper {
     marks: &[],
 };
 
-const FAT: &[&str] = &["trees tree=fat"];
-const THIN: &[&str] = &["trees tree=thin"];
+const FAT: &[&str] = &["trees:tree=fat"];
+const THIN: &[&str] = &["trees:tree=thin"];
 const PAD: &str = "filch padws";
 const BWOS: &str = "filch bwos-l";
 

@@ -47,7 +47,7 @@ const LEAVES: [[Option<&str>; 3]; 3] = [
     [None, Some("n=640:cutoff=320"), Some("n=2560:cutoff=320")],
 ];
 /// Products of eight leaves: with more, a thief's wait for the end of one is a small part of the time.
-const FEW_LEAVES: &[&str] = &["matmul-inplace n=320 cutoff=160", "matmul-inplace n=640 cutoff=320"];
+const FEW_LEAVES: &[&str] = &["matmul-inplace:n=320:cutoff=160", "matmul-inplace:n=640:cutoff=320"];
 
 /// Time with interrupts of long tasks.
 pub(super) fn interrupts() -> Experiment {

@@ -236,7 +236,7 @@ impl Setting<'_> {
 
 /// Returns the names, without the parameters that do not distinguish programs.
 fn short(programs: &[Program]) -> Vec<String> {
-    let cut = |program: &Program| program.title.split(' ').take(2).collect::<Vec<_>>().join(" ");
+    let cut = |program: &Program| program.title.split(':').take(2).collect::<Vec<_>>().join(":");
     let cuts: Vec<String> = programs.iter().map(cut).collect();
     let is_unique = |name: &String| cuts.iter().filter(|other| *other == name).count() == 1;
     programs

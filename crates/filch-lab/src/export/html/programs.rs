@@ -40,7 +40,7 @@ impl Setting<'_> {
                     tr {
                         th {}
                         @for name in &self.short {
-                            @let (name, parameters) = name.split_once(' ').unwrap_or((name, ""));
+                            @let (name, parameters) = name.split_once(':').unwrap_or((name, ""));
                             th scope="col" { (name) br; (parameters) }
                         }
                     }

@@ -142,7 +142,7 @@ mod tests {
     fn both_axes_are_to_scale() {
         let found = figures(&["2", "8", "4"], "median");
         let [figure] = found.as_slice() else { panic!("one figure") };
-        assert!(figure.caption.starts_with("trees n=30, 2 workers: median time"), "{}", figure.caption);
+        assert!(figure.caption.starts_with("trees:n=30, 2 workers: median time"), "{}", figure.caption);
         let [a, b, c] = corners(&figure.svg)[..] else { panic!("three points") };
         assert!(
             (2.0 * (b.0 - a.0) - (c.0 - b.0)).abs() < 0.5,
