@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::Path;
 
 use crate::error::{Result, usage};
-use crate::experiment::claim::RowId;
+use crate::experiment::claim::{ENOUGH_ROUNDS, RowId};
 use crate::export::json;
 use crate::flags::Against;
 use crate::identity::{Placement, ProgramId, SchedulerId};
@@ -184,10 +184,14 @@ impl Comparison {
         let difference = |(program, row): (&Program, &Row)| {
             let base = self.base.row(&program.rows, row)?;
             (!row.is_serial() && base.who != row.who).then_some(())?;
+            let ratio = row.compared.to_baseline?;
+            // Of two sessions, each must have enough.
+            let rounds = if ratio.rounds > 0 { ratio.rounds } else { row.rounds.len().min(base.rounds.len()) };
             Some(Difference {
                 row: format!("{}, {} on {}", program.title, row.label, row.workers),
                 base: program.baseline.clone()?,
-                ratio: row.compared.to_baseline?,
+                ratio,
+                is_known: rounds >= ENOUGH_ROUNDS,
                 limit: self.limit,
             })
         };
@@ -245,13 +249,20 @@ pub(crate) struct Difference {
     pub(crate) base: String,
     /// Its time over the base's.
     pub(crate) ratio: Estimate,
+    /// Whether enough rounds make the interval.
+    is_known: bool,
     limit: Option<f64>,
 }
 
 impl Difference {
+    /// The interval, if it decides anything.
+    fn interval(&self) -> Option<(f64, f64)> {
+        self.ratio.interval.filter(|_| self.is_known)
+    }
+
     /// The difference in a word or two.
     pub(crate) fn verdict(&self) -> &'static str {
-        match self.ratio.interval {
+        match self.interval() {
             Some((low, _)) if low > 1.0 => "slower",
             Some((_, high)) if high < 1.0 => "faster",
             Some(_) => "no difference",
@@ -261,13 +272,13 @@ impl Difference {
 
     /// Whether the whole interval is above the limit.
     pub(crate) fn is_failure(&self) -> bool {
-        self.ratio.interval.zip(self.limit).is_some_and(|((low, _), limit)| low > 1.0 + limit)
+        self.interval().zip(self.limit).is_some_and(|((low, _), limit)| low > 1.0 + limit)
     }
 
     /// Whether more rounds may tell on which side of the limit it is.
     pub(crate) fn is_open(&self) -> bool {
         let Some(limit) = self.limit else { return false };
-        self.ratio.interval.is_none_or(|(low, high)| low <= 1.0 + limit && 1.0 + limit < high)
+        self.interval().is_none_or(|(low, high)| low <= 1.0 + limit && 1.0 + limit < high)
     }
 
     /// The failed check, as a sentence.

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::base::{Comparison, is_runner};
+use crate::base::{Base, Comparison, is_runner};
 use crate::columns::Choice;
 use crate::conclude::{Conclusion, Found, conclude, conclude_probe};
 use crate::earlier::Earlier;
 use crate::error::Result;
 use crate::experiment::Experiment;
-use crate::experiment::claim::RowId;
+use crate::experiment::claim::{ENOUGH_ROUNDS, RowId};
 use crate::experiment::plan::Plan;
 use crate::experiment::probe::Probe;
 use crate::export::json::{Lines, check_writable};
@@ -58,11 +58,13 @@ pub(crate) fn perform(mut experiment: Experiment, size: Size, flags: &Flags) -> 
     runners::ready(&programs, !flags.output.quiet)?;
     crate::interrupt::watch()?;
     let effort = experiment.effort;
+    let is_asked = comparison.base != Base::Usual;
+    let at_least = if is_asked { effort.at_least.max(ENOUGH_ROUNDS) } else { effort.at_least };
     let limits = RoundLimits {
         seed: flags.seed,
         budget: flags.budget.unwrap_or(effort.budget).into(),
         patience: flags.decide.into(),
-        at_least: flags.repeat.map_or(effort.at_least, |repeat| repeat as usize),
+        at_least: flags.repeat.map_or(at_least, |repeat| repeat as usize),
         at_most: flags.repeat.map_or(effort.at_most, |repeat| repeat as usize),
         visit: effort.visit,
     };

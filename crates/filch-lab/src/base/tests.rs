@@ -44,6 +44,23 @@ fn a_row_fails_only_if_its_whole_interval_is_above_the_limit() {
 }
 
 #[test]
+fn few_rounds_decide_nothing() {
+    let few = |sessions: bool| {
+        let short = |seconds| {
+            session(&[("rayon", 1, seconds), ("chili", 1, 1.0)], 0.01).into_iter().filter(|run| run.round < 4)
+        };
+        let (runs, then): (Vec<Run>, Vec<Run>) = (short(1.5).collect(), short(1.0).collect());
+        let base = if sessions { Base::Earlier("then".to_owned()) } else { Base::Named("chili".to_owned()) };
+        let comparison = against(base, then, 0.0);
+        comparison.differences(&comparison.summarize(&runs, &[])).pop().expect("rayon is slowest")
+    };
+    for slow in [few(false), few(true)] {
+        assert_eq!((slow.verdict(), slow.is_failure(), slow.is_open()), ("unknown", false, true), "{slow}");
+        assert!(slow.ratio.interval.is_some_and(|(low, _)| low > 1.4), "{slow}");
+    }
+}
+
+#[test]
 fn a_base_has_a_name_of_the_table_or_of_the_flags() {
     let mut pinned = run("fib", "filch chase-lev", 1, 2.0);
     pinned.who.placement = Placement::Pinned;
