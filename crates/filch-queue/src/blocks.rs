@@ -34,8 +34,8 @@
 //!   the entry is used again.
 //! * E3: a store of `spos` (release) → its load in `steal` (acquire) → the raising of `sblk` (release) → its load in
 //!   `steal` (acquire). Delegation may exhaust a block above an open one, and the owner may come back to it: `spos` can
-//!   then be at NE twice in one round. A thief that comes to a block has seen all that happened to it before the block
-//!   below was last opened, so it does not mistake the first end for the second, and does not skip tasks.
+//!   then be at NE twice in one round. Before a thief comes to a block, it has seen everything that happened to the
+//!   block until the block below was last opened. So it does not take the first end for the second, and skips no tasks.
 
 use alloc::boxed::Box;
 

@@ -91,7 +91,7 @@ macro_rules! counts {
             /// What was counted since `earlier`.
             #[must_use]
             pub fn since(&self, earlier: &Self) -> Self {
-                // Saturating: one that was read in advance may have been counted back.
+                // Saturating: `earlier` may include a task that was counted too early and has been taken off since.
                 Self { $($name: self.$name.saturating_sub(earlier.$name),)+ }
             }
         }

@@ -86,7 +86,7 @@ pub struct Dsq;
 pub struct Params {
     /// How many of the shared tasks a thief takes that asks for several.
     pub steal: Amount,
-    /// When a thief copies them.
+    /// When a thief copies those tasks.
     pub copying: Copying,
     /// What a thief does while another thread has the lock.
     pub contention: Contention,

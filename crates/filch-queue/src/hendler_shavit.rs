@@ -285,8 +285,8 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
     /// Counts the owner's private tasks.
     #[inline]
     fn has_work_hint(&self) -> bool {
-        // Relaxed, both: whatever orders the push before this call makes both loads recent enough: for a task at index
-        // i that is still there, top is at most i and bottom is above i.
+        // Relaxed, both: whatever orders the push before this call makes both loads recent enough. If the task at index
+        // i is still there, top is at most i and bottom is above i.
         let (top, _) = unpack(self.shared.range.load(Ordering::Relaxed));
         top != self.shared.bottom.load(Ordering::Relaxed)
     }

@@ -105,8 +105,8 @@ pub enum Capacity {
     Grows,
     /// A ring: it holds at least the given number of tasks, less those that thieves are taking at this moment.
     Ring,
-    /// An array, or a ring that does not reuse its slots one by one: it holds at least the given number of tasks,
-    /// counted from the last pop that found the queue empty, less those that thieves are taking at this moment.
+    /// An array, or a ring that does not reuse its slots one by one. Since the last pop that found the queue empty, it
+    /// has had room for at least the given number of tasks, less those that thieves are taking at this moment.
     Array,
 }
 

@@ -189,9 +189,9 @@ pub unsafe trait Queue<M: Memory = Native>: Sized + 'static {
     const WITHDRAWS: bool = true;
 
     /// Whether the owner itself hands over each task that a thief gets, and [counts](Counts::grants) it before the
-    /// thief can have it. So who has finished what was handed to it can be compared with what was handed over. What a
-    /// thief that has just left does not get may be counted back: the count is too high for that moment, and never too
-    /// low.
+    /// thief can have it. So the number of tasks handed over can be compared with the number that thieves have
+    /// finished. If a thief leaves before it gets its task, the owner takes the task off the count again: the count may
+    /// be too high for a moment, and is never too low.
     const HANDS_OVER: bool = false;
 
     /// Whether every pop that returns a task executes a sequentially consistent fence, so that what the owner has

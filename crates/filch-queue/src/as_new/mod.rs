@@ -84,7 +84,7 @@ impl<Q: Queue<M>, M: Memory> Trial<Q, M> {
         Endings(self.run(None, &mut owner, &mut thieves))
     }
 
-    /// Does what [`Trial::passes`] does, with the result of [`Trial::of_new`] for this many thieves.
+    /// As [`Trial::passes`], but takes the result of [`Trial::of_new`], which was made for the same number of thieves.
     ///
     /// # Panics
     /// As [`Trial::passes`].

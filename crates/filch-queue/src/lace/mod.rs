@@ -11,8 +11,8 @@
 //!
 //! **Fields.** Each on its own line.
 //! * `index`: tail, split and a hint: see [`index`].
-//! * `splitreq`: raised by thieves, lowered by the owner. The owner reads it in every operation, so it shares no line
-//!   with anything that steals change.
+//! * `splitreq`: raised by thieves, lowered by the owner. The owner reads it in every operation, so it is on
+//!   another line than what a thief changes.
 //! * `ring`: the slots' address and number, never written. The owner fills the slots; the side that takes a task
 //!   empties its slot.
 //! * private to the owner: `head`, one past the newest task, and [`OwnerIndex`].

@@ -159,7 +159,8 @@ fn wish(state: u32) -> Option<Wish> {
 }
 
 impl<M: Memory, F: super::dealt::Form<Desk<M> = TwoSteps<M>>> StealMany<Task> for super::sender::Thief<M, F> {
-    /// Wants as many as `Params::share` allows. The next attempts return what exceeds `max`.
+    /// Asks for as many tasks as `Params::share` allows. If the owner deals more than `max`, the next attempts return
+    /// the others.
     fn steal_many(&mut self, max: usize, loot: &mut alloc::vec::Vec<Task>) -> Steal<usize> {
         if max == 0 {
             return Steal::Empty;

@@ -23,7 +23,7 @@ pub(super) trait Workers: Send + Sync {
     /// Lets all workers, none of which has a thread, begin asleep if they can.
     ///
     /// # Safety
-    /// The caller has all their seats.
+    /// No other thread is one of these workers.
     unsafe fn lie_down(&self) -> Vec<Begins>;
 
     fn run(&self, index: usize, stack_size: usize, begins: Begins, start: &mut dyn FnMut(), exit: &mut dyn FnMut());

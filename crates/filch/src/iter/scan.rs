@@ -1,4 +1,4 @@
-//! Prefix sums of slices, in two passes: one for the totals of some parts, one for the items.
+//! Prefix sums of slices, in two passes: the first adds up each part, the second writes the sum for each item.
 //!
 //! Invariant: the parts depend only on the length and the number of workers; with one worker there is one part, and one
 //! pass.

@@ -29,7 +29,7 @@ thread_local! {
     static MADE: Cell<*const ()> = const { Cell::new(null()) };
 }
 
-/// Makes a value, until dropped.
+/// Says, until it is dropped, that this thread makes a value.
 struct Maker(*const ());
 
 impl Maker {

@@ -94,7 +94,7 @@ impl<Q: Queue<Native>> Queued<Q> {
     /// The initial capacity of queues that grow.
     pub(super) const INITIAL_CAPACITY: usize = 256;
 
-    /// Whether a signal may make the worker answer its thieves; other queues do not need it.
+    /// Whether thieves wait for the worker to answer, so that a signal may have to make it answer.
     const ANSWERS: bool = Q::PROMISES.owner_must_poll;
 
     /// Whether thieves leave some of the newest tasks to their owner, whatever it does.

@@ -98,9 +98,9 @@ impl<M: Memory> Counts<M> {
         finished == created
     }
 
-    /// Any thread: as [`Counts::all_done`], where `created` sums counts of pieces that others keep, each raised before
-    /// any other worker could get the piece. One may be raised for a piece that nobody gets, until it is counted back:
-    /// the sum is then too high, and the end is noticed later.
+    /// Any thread: as [`Counts::all_done`], if others count the pieces created. `created` returns the sum of these
+    /// counts, each raised before another worker could get the piece. A count may be too high for a while, for a piece
+    /// that nobody gets; then the end is noticed later.
     ///
     /// ```
     /// use filch::inside::protocol::termination::Counts;

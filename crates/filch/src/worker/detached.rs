@@ -70,7 +70,7 @@ impl Common {
         self.begun_outside.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Whether all jobs and calls begun so far have ended, and those that they have begun.
+    /// Whether all jobs and calls begun so far have ended, and all that these began.
     pub(crate) fn is_idle(&self) -> bool {
         // Acquire: pairs with the store in `ends`.
         let ended = self.tallies.iter().map(|tally| tally.ended.load(Ordering::Acquire));

@@ -179,8 +179,8 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
         Some(unsafe { T::from_task(task) })
     }
 
-    /// Whether the task that calls this is the only one left. It may push more, so it can feed the list from outside
-    /// until there is nothing more to come.
+    /// Whether the task that calls this is the only one left. Then it can fetch more tasks from elsewhere, and push
+    /// them.
     ///
     /// Cost: a look at each worker's counts.
     ///

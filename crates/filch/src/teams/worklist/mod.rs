@@ -290,8 +290,8 @@ impl<Q: Queue<Native>> Worklist<Q> {
     ///
     /// `state` makes each worker's state from the worker's number; the outcome returns the states.
     ///
-    /// Cost: queues, and a thread for each worker but one, or fewer if the system refuses some; per task a push, a pop
-    /// or a steal, and two plain stores. A [`Team`] has the queues and threads already.
+    /// Cost: a queue for each worker, and a thread for each but the first, unless the system refuses it. Each task
+    /// costs a push, a pop or a steal, and two plain stores. A [`Team`] has the queues and threads already.
     ///
     /// # Panics
     /// If a task panics, with the payload of the first, once all workers have stopped. The remaining tasks are dropped
