@@ -111,7 +111,7 @@ impl<M: Memory> Pad<M> {
         Self(Padded(Atomic::new(0)))
     }
 
-    /// Makes one store between two that lower T. Where pads might follow each other, the value varies: it is T.
+    /// Makes one store between two stores that lower T. The value is T, which differs from one pad to the next.
     #[inline]
     pub(crate) fn store(&self, tail: i64) {
         // Relaxed: no thread reads it.

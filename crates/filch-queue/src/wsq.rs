@@ -43,8 +43,8 @@
 //! are not, so that the queue is right in Rust's model. A thief whose swap of the word fails reports that; in the
 //! source it reports nothing found. Who has exchanged in vain looks with loads until the slot has changed, where the
 //! source goes on to exchange; otherwise the executions that checkers explore would have no end. The caller decides
-//! what to do with loot. `WsqPacked` departs in all that it has of its own; of the source's 2¹⁶ slots, 64 of them
-//! spare, [`Wsq`] can have fewer. Tests: `queues/battery.rs`, `queues/many.rs`.
+//! what to do with loot. Everything that only `WsqPacked` has is ours. The source has 2¹⁶ slots, 64 of them spare;
+//! [`Wsq`] can have fewer. Tests: `queues/battery.rs`, `queues/many.rs`.
 //!
 //! **Names.** As in the source; its `idx` is `index`.
 //!

@@ -22,7 +22,7 @@ pub struct Thief<M: Memory = Native, const WAITS: bool = false> {
     pub(super) loot: VecDeque<Task>,
 }
 
-/// For how many the request of this code is.
+/// Returns how many tasks the request with this code asks for.
 pub(super) fn wish(code: u32) -> Wish {
     if code.is_multiple_of(2) { Wish::One } else { Wish::Many }
 }

@@ -27,9 +27,8 @@
 //!
 //! **Invariants.**
 //! * I1: a desk is for at most one request, in a cell or claimed.
-//! * I2: who takes a request out of the cell settles it: the owner by an answer, the thief because there will be none.
-//!   That is one atomic update; where no thief withdraws the owner is alone in taking requests out, and need not be so
-//!   quick.
+//! * I2: whoever takes a request out of the cell settles it: the owner answers it, or the thief withdraws it. Taking it
+//!   out is one atomic update, unless thieves never withdraw: then only the owner takes requests out.
 //!
 //! **Edges.**
 //! * E1: the compare-and-swap in `ask` (release) → the look at the cell in `claim` (acquire): the thief's `PENDING` and

@@ -236,7 +236,7 @@ pub struct Owner<M: Memory = Native, F: Form = Told> {
     shared: Arc<Shared<M, F>>,
     tasks: VecDeque<Task>,
     clock: Poisson,
-    /// The worker's number where all have the same desks; none of theirs otherwise.
+    /// The worker's number if all workers have the same desks; otherwise a number that no desk has.
     index: usize,
     /// The idle thief to which the next task goes.
     picked: Option<usize>,

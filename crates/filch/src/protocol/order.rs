@@ -13,8 +13,8 @@
 //!   pops a fork, it runs the jobs above, which are the newest. If it leaves some, since a thief has ended the fork, or
 //!   because the owner unwinds or its stack is low, it [lowers](Marks::lower) their height to that of the fork.
 //! * I2: the heights of the jobs in a queue rise from the oldest to the newest.
-//! * I3: the [floor](super::limits) of the owner's limits is at the newest mark, so the pop of a fork below a job that
-//!   may still be there takes the cold path; or higher, above a fork that the owner has run before its join.
+//! * I3: the [floor](super::limits) of the owner's limits is at the newest mark or higher. So the pop of a fork takes
+//!   the cold path if a job above it may still be there, or if the owner has run the fork before its join.
 //!
 //! **Edges.**
 //! * E1: the owner's push of a job, then its publication of a fork ↔ the thief's look at the forks, then at the jobs. A

@@ -238,7 +238,7 @@ unsafe fn send_to_all(common: &Common, threads: &[Name]) {
     }
 }
 
-/// As [`wait::work`], as all that a thread does.
+/// As [`wait::work`], for a thread that does nothing else: a panic ends the process.
 ///
 /// # Safety
 /// As there.

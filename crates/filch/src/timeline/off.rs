@@ -1,4 +1,4 @@
-//! In the place of timelines without their feature: what workers do is known, and nobody records it.
+//! What stands for timelines without their feature: workers say what they do, and nobody records it.
 
 #[path = "activity.rs"]
 #[expect(dead_code, unreachable_pub, reason = "nobody reads it")]

@@ -25,9 +25,9 @@
 //! **Scopes.** With both kinds of leapfrogging a worker that waits for a scope runs only tasks of that scope, wherever
 //! they were spawned. With the other strategies it runs any work it finds. With all strategies, so does a worker that
 //! waits for a call into another pool, because the call may need any of that work. A worker on such a *detour* has
-//! tasks that do not descend from its stolen task, so leapfroggers give back what they won from it. A worker is also on
-//! a detour if it leapfrogs while it still has forks of its own: tasks that one worker forks in both styles are in two
-//! places, of which thieves may have emptied only one.
+//! tasks that do not descend from its stolen task, so leapfroggers give back what they won from it. A worker that
+//! leapfrogs is also on a detour if it still has forks of its own. It can have some if it has forked in both styles:
+//! these forks are in two places, and thieves may have emptied only one.
 //!
 //! **Low stacks.** A worker whose thread stack is half used leaves unrelated work to others, even jobs that it has
 //! spawned or forked itself. It runs three things at once: jobs that it has spawned since the beginning of the awaited

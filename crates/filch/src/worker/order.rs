@@ -67,7 +67,7 @@ pub(crate) unsafe fn job_of(word: Task) -> Spawned {
     unsafe { Spawned::from_task(Task::from_ptr(job)) }
 }
 
-/// Returns the height at which the job of a word was spawned.
+/// Returns the height at which the job with this word was spawned.
 pub(crate) fn height_of(word: Task) -> Height {
     let bits = word.id().get();
     if has_height(bits) { Height::unpack((bits ^ FLAG) >> SHIFT, BITS) } else { Height::GROUND }
@@ -88,7 +88,7 @@ impl Home {
         self.spawned_in_row.get() == MANY
     }
 
-    /// Counts a job that it has spawned with a fence, which follows.
+    /// Counts a job that it has spawned; the caller then fences.
     pub(crate) fn counts_spawned(&self) {
         let spawned = self.spawned_in_row.get();
         if spawned + 1 < MANY {
