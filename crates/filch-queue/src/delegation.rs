@@ -190,7 +190,7 @@ pub(crate) struct ThiefDesk {
     index: usize,
     number: u32,
     is_outstanding: bool,
-    /// The cell that it looks at next, if it looks at one other.
+    /// The cell that it looks at next, if it looks at one other cell at a time.
     next: usize,
     tally: Tally,
 }

@@ -32,7 +32,7 @@ mod alone {
 // SAFETY: atomics and cells are the machine's. A fence orders a thread's accesses for another thread that reads what
 // they wrote, and here there is none: nobody outside can name this memory, `Unfenced` makes no thief, and so all
 // accesses to a queue on it are the owner's. A thread sees its own accesses in program order, with a fence or without.
-// Where the owner moves to another thread, what moves it orders all before it.
+// If the owner moves to another thread, the move orders its accesses before it and after it.
 unsafe impl Memory for Alone {
     type AtomicU32 = <Native as Memory>::AtomicU32;
     type AtomicU64 = <Native as Memory>::AtomicU64;

@@ -1,8 +1,8 @@
 //! As good as new: what a queue must do after it has been used and emptied.
 //!
-//! That every task was taken once does not rule out a queue that answers "empty", "pending" or "full" from then on, or
-//! has forgotten a thief's request, or has miscounted: its owner drains it, and no task is missing. So a test or a
-//! checker's scenario ends with a [`Trial`]. It fills and empties the queue in rounds: by the owner alone, by each
+//! A queue can give out each task once and be broken all the same: it may answer "empty", "pending" or "full" from then
+//! on, or have forgotten a thief's request, or have miscounted. So a test or a checker's scenario ends with a
+//! [`Trial`]. It fills and empties the queue in rounds: by the owner alone, by each
 //! thief alone, by all thieves, by a thief whose request meets an owner that takes everything back. Each round has to
 //! end as [`Promises`](crate::Promises) says, and as it ends on a new queue made with the same parameters.
 //!

@@ -52,7 +52,7 @@ pub trait Deals<M: Memory>: Sized + Send + Sync {
         grants: Option<&Count>,
     ) -> bool;
 
-    /// Thief: becomes idle, for several tasks if there can be several.
+    /// Thief: becomes idle, and takes several tasks if the owner can deal several.
     ///
     /// # Safety
     /// The caller is the thief, and is not idle.

@@ -337,7 +337,7 @@ impl<M: Memory, F: Form> Owner<M, F> {
         }
     }
 
-    /// Deals to an idle thief, if there is a task, and one of the thieves that it tries is idle.
+    /// Deals a task, if there is one, to the first idle thief among those that it tries.
     #[cold]
     fn deal(&mut self) {
         if self.tasks.is_empty() {

@@ -145,7 +145,7 @@ mod tests {
 
     use super::*;
 
-    /// Whether the lower half has begun, and how often it has been halved, once the stack is used down to `address`.
+    /// Uses the stack down to `address`, and returns whether the lower half has begun, and how often it was halved.
     #[inline(never)]
     fn at(address: usize, half: LowerHalf) -> (bool, u32) {
         let here = std::hint::black_box([0_u8; 1 << 10]);

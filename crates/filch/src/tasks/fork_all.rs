@@ -163,8 +163,8 @@ where
     G: FnMut(S, R) -> S,
 {
     let items = items.into_iter();
-    // SAFETY: this thread stays on its worker until all tasks are joined. What the iterator, the branches and the fold
-    // fork on it lies above the tasks, by the invariant of this file, and ends before they return.
+    // SAFETY: this thread stays on its worker until all tasks are joined. The iterator, the branches and the fold may
+    // fork on it; by the invariant of this file, those forks lie above the tasks, and end before their forker returns.
     let here = unsafe { Here::current() };
     if const { job::fits::<(&F, T), R>() } {
         // The work is a reference and an item, so it fits a slot.

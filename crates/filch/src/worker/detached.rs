@@ -5,8 +5,8 @@
 //!
 //! Invariant: a pool is idle if the sum of all ends, read first, is that of all beginnings. A job begins before it is
 //! pushed, hence before its end; and whoever reads an end (acquire) sees what its job did before (release), so also the
-//! beginnings of the jobs that it has spawned. So if the sums are equal, the jobs that have ended are all jobs that
-//! they have spawned, and all those begun before the question.
+//! beginnings of the jobs that it has spawned. So if the sums are equal, all jobs begun before the question have ended,
+//! and so have all jobs that these have spawned.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -398,7 +398,7 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
         if self.put_off.kin == kin { self.put_off.parts } else { 0 }
     }
 
-    /// Finishes a part of a job, now or put off while that is early enough, and any ancestors that are then over.
+    /// Finishes a part of a job, and the ancestors that are then over; or puts that off, if it can wait.
     #[inline]
     pub(super) fn finish(&mut self, mut kin: NonNull<Kin>) {
         if self.parts == Parts::OneByOne {
