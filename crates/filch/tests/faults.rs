@@ -25,7 +25,7 @@ use filch::worklist::{StartError, Worklist};
 use filch::{BuildError, Builder, Interrupts, ThreadPool};
 use filch_queue::{ChaseLev, ChaseLevAsym, PdqRAsync, PdqSTold};
 use libc::{EAGAIN, ENOSYS, EPERM};
-use refusing::{From, aborts, child, in_a_fork, is_asleep, refuse, succeeds};
+use refusing::{From, aborts, child, in_a_fork, is_asleep, refuse, refuse_sleep, succeeds};
 
 const THREADS: [libc::c_long; 2] = [libc::SYS_clone, libc::SYS_clone3];
 
@@ -177,7 +177,7 @@ fn falling_asleep_needs_a_barrier_with_pushing_owners() {
 #[test]
 #[ignore = "run by another"]
 fn cannot_sleep() {
-    refuse(&[libc::SYS_futex], error_asked_for(), From::Here);
+    refuse_sleep(error_asked_for(), From::Here);
     fn works_at_once<P: Pool>() {
         let pool = Builder::<P>::new().workers(2).build().unwrap();
         // Starts the last worker's thread: while one thread starts another, a second that does so waits in the C

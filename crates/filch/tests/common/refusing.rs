@@ -19,22 +19,24 @@ pub(crate) enum From {
     Everybody,
 }
 
-/// Makes the system answer these calls with that error from this call on.
-pub(crate) fn refuse(calls: &[libc::c_long], error: c_int, from: From) {
-    // As in `linux/seccomp.h` and `linux/filter.h`.
+// As in `linux/filter.h` and `linux/seccomp.h`.
+const LOAD: u32 = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
+const JUMP_IF_EQUAL: u32 = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
+const RETURN: u32 = libc::BPF_RET | libc::BPF_K;
+const ALLOW: u32 = 0x7fff_0000;
+
+/// A step of a filter. A jump skips so many steps if the values are equal, and none otherwise.
+fn step(code: u32, k: u32, skip: usize) -> libc::sock_filter {
+    libc::sock_filter { code: code as u16, jt: skip as u8, jf: 0, k }
+}
+
+/// Makes the system ask this filter, which ends with an allowance, and then with that error.
+fn filter_calls(mut program: Vec<libc::sock_filter>, error: c_int, from: From) {
     const SET_MODE_FILTER: libc::c_ulong = 1;
     const FOR_ALL_THREADS: libc::c_ulong = 1;
-    const ALLOW: u32 = 0x7fff_0000;
     const ERROR: u32 = 0x0005_0000;
-    let step = |code: u32, k: u32, yes: u8| libc::sock_filter { code: code as u16, jt: yes, jf: 0, k };
-    // The call's number is the first field of the filter's input.
-    let mut program = vec![step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0)];
-    for (nth, &call) in calls.iter().enumerate() {
-        let to_error = (calls.len() - nth) as u8;
-        program.push(step(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, call as u32, to_error));
-    }
-    program.push(step(libc::BPF_RET | libc::BPF_K, ALLOW, 0));
-    program.push(step(libc::BPF_RET | libc::BPF_K, ERROR | error as u32, 0));
+    program.push(step(RETURN, ALLOW, 0));
+    program.push(step(RETURN, ERROR | error as u32, 0));
     let filter = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
     let flags = if from == From::Everybody { FOR_ALL_THREADS } else { 0 };
     // SAFETY: the filter and its program are locals of this frame, and the system copies them.
@@ -42,6 +44,35 @@ pub(crate) fn refuse(calls: &[libc::c_long], error: c_int, from: From) {
         assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
         assert_eq!(libc::syscall(libc::SYS_seccomp, SET_MODE_FILTER, flags, &raw const filter), 0);
     }
+}
+
+/// Makes the system answer these calls with that error from this call on.
+pub(crate) fn refuse(calls: &[libc::c_long], error: c_int, from: From) {
+    // The call's number is the first field of the filter's input.
+    let number = step(LOAD, 0, 0);
+    let checks = calls.iter().rev().enumerate().rev();
+    let checks = checks.map(|(after, &call)| step(JUMP_IF_EQUAL, call as u32, after + 1));
+    filter_calls([number].into_iter().chain(checks).collect(), error, from);
+}
+
+/// Refuses to let threads sleep, except for the C library's locks: if these find that they cannot, the process aborts.
+pub(crate) fn refuse_sleep(error: c_int, from: From) {
+    // The second and the third argument, whose halves are in the order of little endian.
+    const OPERATION: u32 = 16 + 8;
+    const VALUE: u32 = OPERATION + 8;
+    // A lock waits for a change from 2. Who has waited is woken, but filch's question whether that works wakes nobody.
+    let program = vec![
+        step(LOAD, 0, 0),
+        step(JUMP_IF_EQUAL, libc::SYS_futex as u32, 1),
+        step(RETURN, ALLOW, 0),
+        step(LOAD, VALUE, 0),
+        step(JUMP_IF_EQUAL, 0, 5),
+        step(JUMP_IF_EQUAL, 2, 3),
+        step(LOAD, OPERATION, 0),
+        step(JUMP_IF_EQUAL, (libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG) as u32, 1),
+        step(libc::BPF_JMP | libc::BPF_JA, 1, 0),
+    ];
+    filter_calls(program, error, from);
 }
 
 /// Lets the process have so much more address space, or any amount.
