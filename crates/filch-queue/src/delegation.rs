@@ -374,7 +374,7 @@ impl ThiefDesk {
         self.tally.count_in(counts);
     }
 
-    /// Counts what has come of an attempt; `crossed`: by a task that was granted to another thief.
+    /// Counts the outcome of an attempt; `crossed` says whether its task was granted to another thief.
     pub(crate) fn tried<T>(&self, outcome: Steal<T>, crossed: bool) -> Steal<T> {
         if crossed {
             self.tally.count(|counts| &counts.crossings);

@@ -63,7 +63,7 @@ pub enum Moves {
     #[default]
     Updates,
     /// By stores to half of the word, and a fence on the way down, as printed in the paper for x86. On other targets,
-    /// which have no such stores, by updates and that fence.
+    /// by updates and that fence, since these have no such stores.
     HalfStores,
 }
 

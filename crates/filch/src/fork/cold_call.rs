@@ -10,7 +10,7 @@ use super::front::Front;
 use super::here::Here;
 use super::slot::Slot;
 
-/// Completes a push that the limits did not admit, of the task in the front's scratch slot.
+/// Completes a push that the limits did not admit. The task is in the front's scratch slot.
 ///
 /// It cannot unwind, so it needs no landing pad, and the compiler moves its calls out of the way even where they are
 /// nested in another fork. Nothing in it panics unless the pool is broken.

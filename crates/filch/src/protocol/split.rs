@@ -5,9 +5,8 @@
 //! **Idea.** The index protocol of [`filch_queue::lace::index`] says who may take which task. The owner's part of it is
 //! folded into the two [limits](super::limits), so that the owner does not read it on the fast path. This is the cold
 //! path, which makes the limits agree with the indices again, answers requests, and has sleepers woken. While tasks are
-//! [coarse](super::grain), every push and pop comes here, and all tasks are shared. While tasks are fine, they are
-//! shared on request, half of the private ones at a time, and the next push comes here too while nothing is shared and
-//! a worker sleeps.
+//! [coarse](super::grain), every push and pop comes here, and all tasks are shared. While tasks are fine, each request
+//! gets half of the private ones; and while nothing is shared and a worker sleeps, the next push comes here, too.
 //!
 //! **As printed.** That is [`Sharing::ByGrain`]. [`Sharing::OnRequest`] of half is the paper's figure 4, in which no
 //! task is coarse: a push shares its task if all others are stolen (line 15); on a request a push or pop shares the

@@ -69,7 +69,7 @@ struct Follow {
 }
 
 impl Follow {
-    /// Whether it is time for a look: for one thread, which then looks.
+    /// Whether it is time for a look. Only one thread gets `true`, and then looks.
     fn is_due(&self) -> bool {
         /// A second, or two.
         const INTERVAL: u64 = 1 << 31;
@@ -188,7 +188,7 @@ impl Spares {
         }
     }
 
-    /// As [`Spares::look`], for a guest, whose calls are short: only for workers to come.
+    /// As [`Spares::look`], for a guest, whose calls are short: looks only while a worker is missing.
     pub(crate) fn look_for_more(&self) {
         if self.admitted() < self.own {
             self.look();

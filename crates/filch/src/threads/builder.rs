@@ -352,9 +352,9 @@ impl<P: Pool> Builder<P> {
     ///
     /// This starts the first worker's thread, and the others start when they are first needed: each starts two more, so
     /// a program waits for one thread, not for all, however many processors there are. The last worker's thread starts
-    /// only when it is needed itself: not for one caller at a time that may work and leaves nothing behind, since such
-    /// a caller is that worker. Late threads have the processors of the first worker's, and the signal mask of the
-    /// thread that called this. If the system refuses one, the pool goes on without that worker, with a line on
+    /// only when that worker is needed while no caller has its seat: if callers may work, come one at a time and leave
+    /// nothing behind, it never starts. Late threads have the processors of the first worker's, and the signal mask of
+    /// the thread that called this. If the system refuses one, the pool goes on without that worker, with a line on
     /// standard error for the first; but a [`broadcast`](ThreadPool::broadcast), which needs all, panics.
     ///
     /// A [`broadcast`](ThreadPool::broadcast) starts all, for a service that wants them before its first request. And
