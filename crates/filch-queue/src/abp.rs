@@ -38,10 +38,10 @@
 //! **Progress.** Owner wait-free, steal lock-free. **Capacity.** An array: a push is refused when bot has reached its
 //! end, however many tasks have been stolen, until a pop finds the deque empty or takes its last task.
 //!
-//! **Departures.** The paper's machine is sequentially consistent; fences and orderings are ours. Its reset swaps the
-//! age if the last task is there, and stores it otherwise or if that fails. After the store of bot only a thief at that
-//! last task can change the age, so one unconditional swap does all three. Tests: `queues/battery.rs` (overflow,
-//! wrap-around, last task), and the checker's known mistake `abp-bot-after-age`.
+//! **Departures.** The paper's machine is sequentially consistent; fences and orderings are ours. Its reset tries to
+//! swap the age if the last task is there; otherwise, or if the swap fails, it stores the age. After the store of bot
+//! only a thief at that last task can change the age, so one unconditional swap does all three. Tests:
+//! `queues/battery.rs` (overflow, wrap-around, last task), and the checker's known mistake `abp-bot-after-age`.
 //!
 //! **Names.** As in the paper; `pushBottom`, `popBottom`, `popTop` are `push`, `pop`, `steal`.
 //!
@@ -101,7 +101,7 @@ pub struct Thief<M: Memory = Native> {
     shared: Arc<Shared<M>>,
 }
 
-/// A power of two; bot reaches it.
+/// The largest power of two in 32 bits, since bot reaches the capacity.
 const MAX_CAPACITY: usize = 1 << 31;
 
 // SAFETY: by the invariants and edges in the module documentation.
@@ -184,7 +184,7 @@ impl<M: Memory> crate::Owner<Task> for Owner<M> {
         self.shared.bot.store(b, Ordering::Release);
         // F: pairs with the fence in `steal`. Without it the load below may overtake the store above.
         M::fence(Ordering::SeqCst);
-        // Relaxed: F limits how old this may be; the owner reads nothing that thieves wrote because of it.
+        // Relaxed: F limits how old this may be, and the owner uses no other data that thieves wrote.
         let (_, top) = unpack(self.shared.age.load(Ordering::Relaxed));
         if top >= b {
             return self.reset(b);
@@ -204,8 +204,8 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
     #[inline]
     fn steal(&mut self) -> Steal<Task> {
         let shared = &*self.shared;
-        // E3: pairs with the swap in `reset`; relaxed, as the fence acquires what it read. The compare-and-swap
-        // validates it.
+        // E3: pairs with the swap in `reset`; relaxed, since an acquire fence follows. The compare-and-swap validates
+        // it.
         let age = shared.age.load(Ordering::Relaxed);
         // F: pairs with the fence in `pop`.
         M::fence(Ordering::SeqCst);
@@ -227,8 +227,8 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
 
     #[inline]
     fn has_work_hint(&self) -> bool {
-        // Relaxed: whatever orders the push before this call makes both loads recent enough. While its task is there,
-        // no reset happens.
+        // Relaxed: whatever orders the push before this call makes both loads recent enough. While the pushed task is
+        // there, no reset happens.
         let (_, top) = unpack(self.shared.age.load(Ordering::Relaxed));
         top < self.shared.bot.load(Ordering::Relaxed)
     }

@@ -1,38 +1,38 @@
 //! adws: delegation alone, without blocks. Every steal goes through the owner.
 //!
 //! **Paper.** Jiawei Wang, Yutao Liu, Ming Fu, Hermann Härtig and Haibo Chen, *Work Stealing through Partial
-//! Asynchronous Delegation*, SPAA 2024 (brief announcement), <https://doi.org/10.1145/3626183.3660261>, which names it
+//! Asynchronous Delegation*, SPAA 2024 (brief announcement), <https://doi.org/10.1145/3626183.3660261>. It names adws
 //! as the part of PadWS to compare with.
 //!
 //! **Idea.** The queue is private to the owner: a ring with plain bounds. A thief asks and moves on. The owner, at its
 //! next operation, grants its oldest task by naming the position, and the thief's next attempt copies the task. A steal
 //! never waits, and never succeeds without the owner.
 //!
-//! **Fields.** Those of [`delegation`](crate::delegation), each on its own line, and
-//! * `busy`: whether there may be tasks, for the hint: raised by a push, lowered by a pop that finds nothing.
+//! **Fields.** As in [`delegation`](crate::delegation), each on its own line, and
+//! * `busy`: whether there may be tasks, for the hint. Raised by a push, lowered by a pop or a poll that finds none.
 //! * `ring`: written by the owner, read by thieves with a granted position.
 //! * private to the owner: `front`, `back`, and `limit`, the index below which a push is known to have room.
 //!
-//! **Invariants.** Those of `delegation`, and
+//! **Invariants.** As in `delegation`, and
 //! * A1: each position below `front` was granted once; [`front`, `back`) is the owner's.
-//! * A2: `limit` ≤ p + capacity for `front` and for every position p that a cell names as granted or being copied, so a
-//!   push overwrites no slot that a thief has yet to read.
+//! * A2: `limit` ≤ p + capacity if p is `front` or a position that a cell names as granted or being copied, so a push
+//!   overwrites no slot that a thief has yet to read.
 //! * A3: an answer is settled only after its task has been copied, so no thread reads a position that no cell names.
 //!
-//! **Edges.** Those of `delegation`, and
-//! * E4: the store that ends a copy (release) → the load of the cell by its thief in `collect`, which then asks again
-//!   by E2, and by the owner in `make_room` (both acquire).
+//! **Edges.** As in `delegation`, and
+//! * E4: the store that ends a copy (release) → the loads of the cell (acquire) in `collect`, by its thief, which then
+//!   asks again by E2, and in `make_room`, by the owner.
 //!
 //! **Memory model.** Rust's; no fence anywhere.
 //!
-//! **Progress.** Owner wait-free; a steal depends on the owner's next operation, and says so instead of waiting. A
-//! thief that stops while it copies keeps the ring from passing that position. **Capacity.** As an array: the ring ends
-//! at the oldest position that a cell names.
+//! **Progress.** Owner wait-free; a steal depends on the owner's next operation, and returns `Pending` instead of
+//! waiting. If a thief stops while it copies, its slot and the later ones cannot be used again. **Capacity.** As an
+//! array: pushes end one lap above the oldest position that a cell names.
 //!
 //! **Departures.** Everything but the idea is ours: see `delegation`. When a pop finds nothing, the owner takes back
-//! the newest granted task that no thief has collected. A steal whose request was answered with nothing reports an
-//! empty queue and asks again. Requests persist, and thieves go on, as in [`pad_ws`](crate::pad_ws). Tests:
-//! `queues/battery.rs` (all).
+//! the newest granted task that no thief has collected. A steal that finds the answer "nothing" reports an empty queue
+//! and asks again. Requests persist, and thieves go on, as in [`pad_ws`](crate::pad_ws). Tests: `queues/battery.rs`
+//! (all).
 //!
 //! **Names.** See `delegation`.
 //!
@@ -170,7 +170,7 @@ impl<M: Memory> Owner<M> {
         desk.poll_in_turn(&shared.desk, || bounds.grant(shared.delegation.keep));
     }
 
-    /// Raises `limit` above `back`; `false` if the ring is really full.
+    /// Raises `limit` above `back`. Returns `false` if the ring is really full.
     #[cold]
     fn make_room(&mut self) -> bool {
         let Self { shared, bounds, .. } = self;
@@ -206,7 +206,7 @@ impl<M: Memory> Owner<M> {
         None
     }
 
-    /// Finds out whether any tasks are left besides those being copied, when there are none between the bounds.
+    /// Checks whether any granted task is left to take. Precondition: there is no task between the bounds.
     fn look_for_tasks(&mut self) {
         if self.is_known_empty || self.desk.looks_for_granted(&self.shared.desk) {
             return;
@@ -325,7 +325,7 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
         self.collect().task()
     }
 
-    /// Counts the owner's tasks. Stays true until a pop or a poll finds the queue empty.
+    /// Returns `true` for tasks that are not granted, too, and until a pop or a poll finds the queue empty.
     #[inline]
     fn has_work_hint(&self) -> bool {
         // Relaxed: the push itself raises the flag, and the owner lowers it only when no task is left, so whatever

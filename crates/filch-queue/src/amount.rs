@@ -1,4 +1,4 @@
-//! How many of several tasks: a parameter of the queues that share, take back or steal several at a time.
+//! How many of several tasks to take: a parameter of the queues that share, take back or steal several at a time.
 
 use core::num::NonZeroU32;
 
@@ -57,7 +57,7 @@ impl Amount {
         }
     }
 
-    /// Does what [`Amount::of`] does, and returns at most `max`.
+    /// Returns the result of [`Amount::of`], but at most `max`.
     #[inline]
     pub(crate) fn of_at_most(self, count: u32, max: usize) -> u32 {
         u32::try_from(max).map_or(self.of(count), |max| self.of(count).min(max))

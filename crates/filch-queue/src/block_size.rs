@@ -1,4 +1,4 @@
-//! The length of blocks, and which block and entry a number means.
+//! The length of blocks, and the places of blocks and entries.
 //!
 //! Invariant: numbers of blocks and of their entries are powers of two.
 
@@ -36,7 +36,7 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// Makes one block more than `capacity` tasks fill, since a thief may be using the oldest when all others are full.
+    /// Makes one block more than `capacity` tasks need, since a thief may be using the oldest when all others are full.
     pub(crate) fn new(capacity: usize, size: BlockSize) -> Self {
         const MOST: usize = 1 << 30;
         let capacity = capacity.max(1);
@@ -82,8 +82,7 @@ impl Shape {
         (block >> self.blocks) as u32
     }
 
-    /// Returns the slot of an entry. Any number with the same block of the ring and the same entry in its low bits will
-    /// do.
+    /// Returns the slot of an entry. Only the block's place in the ring matters.
     #[inline]
     pub(crate) fn slot(self, block: u64, entry: u32) -> usize {
         (self.place(block) << self.entries) + entry as usize

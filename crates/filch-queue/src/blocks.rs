@@ -1,20 +1,20 @@
-//! Blocks: the shared parts of the block-based queues, and all of a last-in, first-out queue of blocks but its policy.
+//! Blocks: the shared parts of the block-based queues, and a last-in, first-out queue of blocks without its policy.
 //!
 //! [`BwosL`](crate::BwosL) adds little to this; [`PadWs`](crate::PadWs) also hands out entries of the owner's block.
 //! See `BwosL`'s file for paper and idea.
 //!
 //! A queue is an endless sequence of blocks of NE entries. A ring keeps NB of them: block B is the ring's block B mod
 //! NB in its round B div NB. The owner works alone in one block, T. Of the entries of T, [0, front) have been handed
-//! out, [front, back) are the owner's, and the rest is free. When the owner goes up, it opens the block that it leaves
-//! to thieves, full except for what was handed out. When it goes down, it takes over the newest open block.
+//! out, [front, back) are the owner's, and the rest is free. When the owner goes up, it opens its old block to thieves,
+//! full except for the entries handed out. When it goes down, it takes over the newest open block.
 //!
 //! **Fields.** Each on its own line.
-//! * `spos` of a block: (round, index). An index below NE is the next entry to steal; NE: all are handed out; CLOSED:
-//!   the block is the owner's, or is above T. Raised by thieves, otherwise written by the owner.
-//! * `done` of a block: how many of the entries handed out have been copied. Raised by the copying thread, reset to
+//! * `spos` of a block: (round, index). An index below NE is the next entry to steal, NE means that all are handed out,
+//!   and CLOSED that the block is the owner's or above T. Raised by thieves, otherwise written by the owner.
+//! * `done` of a block: the number of entries handed out that have been copied. Raised by the copying thread, reset to
 //!   zero by the owner.
 //! * `sblk`: the oldest block that thieves look at. Raised by thieves, never lowered.
-//! * `busy`: whether there may be tasks, for the hint: raised by a push, lowered by a pop that finds nothing.
+//! * `busy`: whether there may be tasks, for the hint. Raised by a push, lowered by a pop or a poll that finds none.
 //! * `entries`: one ring of NB · NE slots, written by the owner.
 //! * private to the owner: T, front, back, and for each block of the ring its number and its front when the owner left
 //!   it.
@@ -23,19 +23,19 @@
 //! * I1: an entry is in one of three parts: handed out, to the thread that raised the index past it or was granted it;
 //!   open, at or above the index of an open block; or the owner's.
 //! * I2: done ≤ number handed out since done was last zero; when the two are equal, no thread reads the block's entries
-//!   any more. Only then are they written again.
+//!   any more. Only then does the owner write the entries again.
 //! * I3: once `sblk` has passed a block, that block is never opened or taken over again in its round; so `sblk` ≤ T.
 //! * I4: a block above T is closed or has not begun its round; thieves take nothing there.
 //!
 //! **Edges.**
 //! * E1: the opening store of `spos` (release) → the compare-and-swap in `steal` (acquire): entries and task contents.
-//!   The word may have returned to the value that the thief loaded; the swap decides whose entries are there.
+//!   The word may have returned to the value loaded before; what the swap reads decides whose entries are there.
 //! * E2: the addition to `done` after a copy (release) → its load in `is_settled` (acquire): the copy is made before
 //!   the entry is used again.
 //! * E3: a store of `spos` (release) → its load in `steal` (acquire) → the raising of `sblk` (release) → its load in
-//!   `steal` (acquire). Delegation may exhaust a block above an open one, and the owner may come back to it: `spos` can
-//!   then be at NE twice in one round. Before a thief comes to a block, it has seen everything that happened to the
-//!   block until the block below was last opened. So it does not take the first end for the second, and skips no tasks.
+//!   `steal` (acquire). Delegation may exhaust a block above an open one, and the owner may come back to that block:
+//!   its `spos` can be at NE twice in one round. A thief that comes to a block has seen its changes from before the
+//!   last opening of the block below, so it does not mistake the first end for the second, and does not skip tasks.
 
 use alloc::boxed::Box;
 
@@ -45,7 +45,7 @@ use crate::block_size::{BlockSize, Shape};
 use crate::slots::Ring;
 use crate::{Full, Padded, Steal, Task};
 
-/// A round or lap, and an index: one word, so that a thief's compare-and-swap fails once the block has changed.
+/// A round or lap, and an index, in one word, so that a thief's compare-and-swap fails once the block has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mark {
     pub(crate) round: u32,
@@ -63,7 +63,7 @@ impl Mark {
         Self { round: (word >> 32) as u32, index: word as u32 }
     }
 
-    /// Returns whether this is of a later round than `round`.
+    /// Returns whether this belongs to a later round than `round`.
     #[inline]
     pub(crate) fn is_after(self, round: u32) -> bool {
         (self.round.wrapping_sub(round) as i32) > 0
@@ -185,10 +185,10 @@ impl<M: Memory> Blocks<M> {
         }
     }
 
-    /// Returns whether the owner has been in a block, and above it since.
+    /// Returns whether the owner has entered a block and has left it upwards.
     fn has_left(&self, block: u64) -> bool {
-        // Relaxed: if the owner takes it back meanwhile, thieves wait at it: the block below is exhausted for good
-        // (I3).
+        // Relaxed: if the owner takes the block back meanwhile, thieves wait at it, since the one below is exhausted
+        // for good (I3).
         let mark = Mark::from_word(self.block(block).spos.load(Ordering::Relaxed));
         mark.round == self.shape.round(block) && mark.index != CLOSED
     }
@@ -245,14 +245,14 @@ impl OwnerBlocks {
         self.back - self.front
     }
 
-    /// Hands out the oldest task of the owner's block, which has one, and returns its slot.
+    /// Hands out the oldest task of the owner's block, which must not be empty, and returns the task's slot.
     #[inline]
     pub(crate) fn grant(&mut self) -> usize {
         self.front += 1;
         self.base + self.front as usize - 1
     }
 
-    /// Returns about how many tasks there are besides those handed out.
+    /// Returns about how many tasks have not been handed out.
     pub(crate) fn len_hint<M: Memory>(&self, shared: &Blocks<M>) -> usize {
         if self.is_known_empty {
             return 0;
@@ -262,7 +262,7 @@ impl OwnerBlocks {
         let below = self.block.saturating_sub(shared.sblk.load(Ordering::Relaxed)).min(shape.blocks());
         let oldest = self.block - below;
         let mark = Mark::from_word(shared.block(oldest).spos.load(Ordering::Relaxed));
-        // The oldest may be exhausted, though no thief has passed it; the others were opened whole, or nearly.
+        // The oldest block may be exhausted though no thief has passed it; the others were opened whole, or nearly.
         let gone = match shape.round(oldest) {
             _ if below == 0 => 0,
             round if mark.is_after(round) => entries,
@@ -271,7 +271,7 @@ impl OwnerBlocks {
         (self.own() + below as u32 * entries - gone) as usize
     }
 
-    /// Finds a slot for the next task; `false` if there is none.
+    /// Finds a slot for the next task. Returns `false` if there is none.
     #[cold]
     fn make_room<M: Memory>(&mut self, shared: &Blocks<M>) -> bool {
         if self.is_known_empty {
@@ -280,7 +280,7 @@ impl OwnerBlocks {
             shared.busy.store(true, Ordering::Relaxed);
         }
         self.limit = shared.shape.entries();
-        // A block that the owner comes back to may be used up.
+        // A block to which the owner returns may be used up.
         while self.back == self.limit {
             if !self.go_up(shared) {
                 return false;
@@ -289,7 +289,7 @@ impl OwnerBlocks {
         true
     }
 
-    /// Returns whether the `front` entries of a block that were handed out have been copied and can be used again.
+    /// Returns whether all `front` entries handed out of a block have been copied, and if so resets `done`.
     fn is_settled<M: Memory>(shared: &Blocks<M>, block: u64, front: u32) -> bool {
         let done = &shared.block(block).done;
         // E2: pairs with the addition in `steal` and `copy`.
@@ -308,7 +308,7 @@ impl OwnerBlocks {
         (self.front, self.back, self.limit) = (front, back, shared.shape.entries());
     }
 
-    /// Leaves a full block for the next one, or uses it again; `false` if neither is possible.
+    /// Leaves a full block for the next one, or uses it again. Returns `false` if neither is possible.
     fn go_up<M: Memory>(&mut self, shared: &Blocks<M>) -> bool {
         let (shape, entries) = (shared.shape, shared.shape.entries());
         if self.front == entries && Self::is_settled(shared, self.block, entries) {
@@ -323,7 +323,7 @@ impl OwnerBlocks {
         } else {
             let block = shared.block(next);
             let exhausted = Mark { round: shape.round(left.block), index: entries }.word();
-            // Relaxed: the owner wrote everything but the index, and it only tests whether the index is at its end.
+            // Relaxed: the owner wrote everything but the index, and only tests whether the index is at its end.
             if block.spos.load(Ordering::Relaxed) != exhausted || !Self::is_settled(shared, next, entries) {
                 return false;
             }
@@ -359,13 +359,13 @@ impl OwnerBlocks {
         })
     }
 
-    /// Takes back what is left of an open block and makes it the owner's block. The owner's current block must be
-    /// empty, and the blocks in between exhausted. Returns `false` if nothing is left.
+    /// Takes back the rest of an open block, which becomes the owner's block. The owner's current block must be empty,
+    /// and the blocks in between exhausted. Returns `false` if nothing is left.
     pub(crate) fn take_over<M: Memory>(&mut self, shared: &Blocks<M>, block: u64) -> bool {
         let (shape, entries) = (shared.shape, shared.shape.entries());
         let (spos, round) = (&shared.block(block).spos, shape.round(block));
         // Relaxed: the owner takes only what it wrote. A swap, not a load and a store, because thieves may take entries
-        // until it happens.
+        // until then.
         let mark = Mark::from_word(spos.swap(Mark { round, index: CLOSED }.word(), Ordering::Relaxed));
         if mark.index == entries {
             // E3: pairs with the load in `steal`.
@@ -376,7 +376,7 @@ impl OwnerBlocks {
         // No thief is past `block`, so none sees the blocks in between as open.
         for between in block + 1..self.block {
             let closed = Mark { round: shape.round(between), index: CLOSED }.word();
-            // Relaxed: published with `block`, the next time that it is opened: E3.
+            // Relaxed: the next opening of `block` publishes it, by E3.
             shared.block(between).spos.store(closed, Ordering::Relaxed);
             self.left[shape.place(between)].front = entries;
         }
@@ -385,7 +385,7 @@ impl OwnerBlocks {
         true
     }
 
-    /// Returns whether no tasks remain but those handed out, and this is not yet known.
+    /// Returns whether only tasks handed out remain, and this is not yet known.
     #[inline]
     pub(crate) fn may_be_found_empty<M: Memory>(&self, shared: &Blocks<M>) -> bool {
         self.front == self.back && !self.is_known_empty && self.open_below(shared).is_none()

@@ -6,9 +6,9 @@
 //! section 3.
 //!
 //! **Idea.** The queue is a ring of blocks. The owner writes to the newest block and reads from the oldest, the
-//! consumer's, which is its own. Thieves take from the blocks in between and from the written part of the newest, with
-//! one compare-and-swap each. When the owner has read its block, it takes over the next one: one swap stops the thieves
-//! there and shows where they stopped.
+//! consumer's block, which is the owner's alone. Thieves take from the blocks in between and from the written part of
+//! the newest, with one compare-and-swap each. When the owner has read its block, it takes over the next one: one swap
+//! stops the thieves there and shows where they stopped.
 //!
 //! **Fields.** Block B is the ring's block B mod NB in its lap B div NB. Each on its own line.
 //! * `committed` of a block: (lap, entries written). Written by the owner, read by thieves.
@@ -17,15 +17,15 @@
 //! * `stolen` of a block: (lap, entries that thieves have copied or will never copy). Raised by thieves and by the
 //!   owner's takeover, reset by the owner.
 //! * `spos`: the oldest block that thieves look at. Raised by thieves, never lowered.
-//! * `busy`: whether there may be tasks, for the hint: raised by a push, lowered by a pop that finds nothing.
-//! * private to the owner: the blocks that it writes (`pblk`) and reads (`cblk`), and its positions in them.
+//! * `busy`: whether there may be tasks, for the hint. Raised by a push, lowered by a pop that finds nothing.
+//! * private to the owner: the blocks that it writes (`pblk`) and reads (`cblk`), and its position in each.
 //!
 //! **Invariants.**
 //! * I1: an entry of a lap is taken by the thief that raises `reserved` past it, or by the owner if the takeover finds
 //!   `reserved` at or below it; never by both.
 //! * I2: `stolen` = (lap, NE) only when every thief of that lap has copied what it reserved, and the owner has taken
 //!   over the block.
-//! * I3: a block begins a lap only when the owner has read its last lap and I2 holds for that one.
+//! * I3: a block begins a lap only when the owner has read the block's previous lap and `stolen` = (previous lap, NE).
 //!
 //! **Edges.**
 //! * E1: the store of `committed` in `push` (release) → its load in `steal` (acquire): the entry and the task's
@@ -36,19 +36,19 @@
 //! **Memory model.** Rust's; no fence anywhere. Without E1 a thief may read an old word on Arm.
 //!
 //! **Progress.** Owner wait-free, steal lock-free. A thief that stops while it copies keeps one block from being used
-//! again. **Capacity.** As an array: blocks are used again in turn, so one that thieves have emptied waits until the
-//! owner passes it.
+//! again. **Capacity.** As an array: blocks are used again in turn, so a block that thieves have emptied waits until
+//! the owner passes it.
 //!
-//! **Departures.** Only the owner knows what it has consumed. `committed` carries its lap into the thief's decision, so
-//! that `reserved` need not publish it. A thief compares laps by order, not for equality: nothing moves `spos` while no
-//! thread steals, so it may be laps behind. A push that finds the next block in use is refused; the authors' programs
-//! spin. A flag shows whether there may be tasks, which costs a store when the queue becomes empty or non-empty. There
-//! is one block more than the capacity needs, rounded up to a power of two. No steal takes several tasks, as in the
-//! authors' program, and no thief prefers long queues, as the paper's do. Tests: `queues/battery.rs` (overflow,
-//! wrap-around, stress), `queues/stalled.rs`.
+//! **Departures.** Only the owner knows what it has consumed. A thief checks the lap in `committed`, so `reserved` need
+//! not publish `committed`. A thief compares laps by order, not for equality: nothing moves `spos` while no thread
+//! steals, so it may be laps behind. A push that finds the next block in use is refused; the authors' programs spin. A
+//! flag shows whether there may be tasks, which costs a store when the queue becomes empty or non-empty. There is one
+//! block more than the capacity needs, rounded up to a power of two. No steal takes several tasks, as in the authors'
+//! program, and no thief prefers long queues, as the paper's do. Tests: `queues/battery.rs` (overflow, wrap-around,
+//! stress), `queues/stalled.rs`.
 //!
-//! **Names.** As in the paper, whose version is the lap here; `pblk` and `cblk` are its producer's and consumer's
-//! blocks.
+//! **Names.** As in the paper, except that its version is called the lap; `pblk` and `cblk` are the producer's and the
+//! consumer's block.
 //!
 //! **Scenarios.** `bwos_f` and `short_bwos_f` in the battery, the property and the stalled-thief tests; `bwos-f` in the
 //! checker.
@@ -157,7 +157,7 @@ unsafe impl<M: Memory> Queue<M> for BwosF {
     fn make(capacity: usize, thieves: usize, &size: &BlockSize) -> (Owner<M>, Vec<Thief<M>>) {
         let shape = Shape::new(capacity, size);
         let (count, entries) = (shape.blocks(), shape.entries());
-        // All are used up in lap 0, except the first: it is the consumer's, in lap 1.
+        // All blocks are used up in lap 0, except the first, which is the consumer's in lap 1.
         let blocks = (0..count).map(|place| {
             let used = Mark { round: u32::from(place == 0), index: entries };
             let committed = Mark { index: if place == 0 { 0 } else { entries }, ..used };
@@ -180,7 +180,7 @@ unsafe impl<M: Memory> Queue<M> for BwosF {
 }
 
 impl<M: Memory> Owner<M> {
-    /// Finds a slot for the next task; `false` if there is none.
+    /// Finds a slot for the next task. Returns `false` if there is none.
     #[cold]
     fn make_room(&mut self) -> bool {
         if self.is_known_empty {
@@ -192,7 +192,7 @@ impl<M: Memory> Owner<M> {
         self.written < self.limit || self.begin_block()
     }
 
-    /// Begins the next block to write; `false` if its last lap is not over.
+    /// Begins the next block to write. Returns `false` if its last lap is not over.
     fn begin_block(&mut self) -> bool {
         let (shape, next) = (self.shared.shape, self.pblk + 1);
         let (last, entries) = (next - shape.blocks(), shape.entries());
@@ -205,7 +205,7 @@ impl<M: Memory> Owner<M> {
             return false;
         }
         let start = Mark { round: shape.round(next), index: 0 }.word();
-        // Relaxed, all: a thief takes nothing before it has seen a `committed` of this lap above the initial one.
+        // Relaxed, all: a thief takes nothing before it has seen `committed` in this lap and above its initial value.
         block.committed.store(start, Ordering::Relaxed);
         block.stolen.store(start, Ordering::Relaxed);
         block.reserved.store(start, Ordering::Relaxed);
@@ -213,7 +213,7 @@ impl<M: Memory> Owner<M> {
         true
     }
 
-    /// Takes over the next block for reading; `false` if there is none.
+    /// Takes over the next block for reading. Returns `false` if there is none.
     #[cold]
     fn take_over(&mut self) -> bool {
         if self.cblk == self.pblk {
@@ -224,7 +224,7 @@ impl<M: Memory> Owner<M> {
         let entries = shape.entries();
         let end = Mark { round: shape.round(next), index: entries }.word();
         // Relaxed: the owner reads only what it wrote. A swap, not a load and a store, because thieves may take entries
-        // until it happens.
+        // until then.
         let reached = Mark::from_word(block.reserved.swap(end, Ordering::Relaxed)).index;
         // Relaxed: only the owner uses it; as a read–modify–write it continues the release sequences of E2.
         block.stolen.fetch_add(u64::from(entries - reached), Ordering::Relaxed);
@@ -302,7 +302,7 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
                     return Steal::Empty;
                 }
                 let next = Mark { index: mark.index + 1, ..mark }.word();
-                // Relaxed, both: E1 and E2 do the rest; the lap excludes an old word.
+                // Relaxed, both: E1 and E2 publish, and the lap excludes an old word.
                 if block.reserved.compare_exchange(reserved, next, Ordering::Relaxed, Ordering::Relaxed).is_err() {
                     return Steal::Retry;
                 }
@@ -328,7 +328,7 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
         }
     }
 
-    /// Counts the tasks in the consumer's block. Stays true until a pop finds the queue empty.
+    /// Returns `true` for tasks in the consumer's block, too, and until a pop finds the queue empty.
     #[inline]
     fn has_work_hint(&self) -> bool {
         // Relaxed: the push itself raises the flag, and the owner lowers it only when no task is left, so whatever

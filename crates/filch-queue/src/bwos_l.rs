@@ -7,24 +7,24 @@
 //!
 //! **Idea.** The queue is cut into blocks, each with its own words for synchronisation. The owner pushes and pops in
 //! one block, alone, with plain loads and stores; thieves take from the others, the oldest first, with one
-//! compare-and-swap each. Owner and thieves meet only where the owner changes blocks: a store opens a full one to
-//! thieves, and a swap takes back the newest open one. A block is used again when every thief in it has finished
+//! compare-and-swap each. Owner and thieves meet only where the owner changes blocks: a store opens a full block to
+//! thieves, and a swap takes back the newest open block. A block is used again when every thief in it has finished
 //! copying.
 //!
-//! **Fields, invariants, edges.** Those of [`blocks`](crate::blocks), which has the protocol.
+//! **Fields, invariants, edges.** As in [`blocks`](crate::blocks), which has the protocol.
 //!
 //! **Memory model.** Rust's; no fence anywhere. Without E1 of `blocks` a thief may read an old word on Arm.
 //!
 //! **Progress.** Owner wait-free, steal lock-free. A thief that stops while it copies keeps one block from being used
 //! again. **Capacity.** A ring; a push is refused while the block that it needs is in use.
 //!
-//! **Departures.** Blocks carry rounds, so that a thief that is a lap late can tell. A push into a block that is still
-//! being copied is refused; the authors' programs spin. A failed pop whose block is handed out and copied starts that
-//! block again, so that the empty queue has room for the requested capacity. A flag shows whether there may be tasks,
-//! which costs a store when the queue becomes empty or non-empty. The takeover is relaxed, because the owner takes back
-//! only what it wrote. There is one block more than the capacity needs, rounded up to a power of two. No steal takes
-//! several tasks, and no thief prefers long queues, as the paper's do. Tests: `queues/battery.rs` (overflow,
-//! wrap-around, stress), `queues/stalled.rs`.
+//! **Departures.** Blocks carry rounds, so that a thief can tell that it is a lap late. A push into a block that is
+//! still being copied is refused; the authors' programs spin. A failed pop whose block is handed out and copied starts
+//! that block again, so that the empty queue has room for the requested capacity. A flag shows whether there may be
+//! tasks, which costs a store when the queue becomes empty or non-empty. The takeover is relaxed, because the owner
+//! takes back only what it wrote. There is one block more than the capacity needs, rounded up to a power of two. No
+//! steal takes several tasks, and no thief prefers long queues, as the paper's do. Tests: `queues/battery.rs`
+//! (overflow, wrap-around, stress), `queues/stalled.rs`.
 //!
 //! **Names.** Grant, takeover and reclaim of the paper are `leave_open`, `take_over` and `is_settled`; `spos` is its
 //! thieves' front position, `done` its number of finished steals.
@@ -163,7 +163,7 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
         self.shared.steal()
     }
 
-    /// Counts the tasks in the owner's block. Stays true until a pop or a poll finds the queue empty.
+    /// Returns `true` for tasks in the owner's block, too, and until a pop or a poll finds the queue empty.
     #[inline]
     fn has_work_hint(&self) -> bool {
         self.shared.has_work_hint()

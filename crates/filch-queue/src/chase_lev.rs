@@ -45,10 +45,10 @@
 //! push below `limit` does not read top. The swaps of top are release and relaxed instead of sequentially consistent:
 //! the proof of I4 needs only the two fences and top's modification order, and only E2 needs more. `steal` loads top
 //! relaxed, since the fence that follows is an acquire fence. The ring never shrinks. The owner may replace words at
-//! [top, bottom), where by I2 each index has a slot of its own: a thief there takes either word. It may also take an
-//! only task as a thief would. Tests: `queues/battery.rs` (all), `queues/property.rs`; those of these two are here.
+//! [top, bottom), where by I2 each index has a slot of its own: a thief there takes either word. The owner may also
+//! take an only task as a thief would. Tests: `queues/battery.rs` (all), `queues/property.rs`, here (the last two).
 //!
-//! **Names.** As in both papers, except that `take` of the second is `pop` here, and its `array` is `buffer`.
+//! **Names.** As in both papers, except that the second paper's `take` is `pop` here, and its `array` is `buffer`.
 //!
 //! **Scenarios.** `chase_lev` in the battery, the property and the stalled-thief tests; `chase-lev` in the checker.
 
@@ -167,7 +167,7 @@ impl<M: Memory, B: Buffer<M>> Owner<M, B> {
         self.bottom as usize
     }
 
-    /// Whether the next push certainly finds room at once: it then neither reads what thieves write nor grows.
+    /// Returns whether the next push is sure to find room, without reading what thieves write and without growing.
     #[inline]
     pub fn has_room(&self) -> bool {
         self.bottom != self.limit
@@ -198,8 +198,8 @@ impl<M: Memory, B: Buffer<M>> Owner<M, B> {
         if won { self.ring().read(b as usize) } else { None }
     }
 
-    /// Replaces the tasks from this [position](Self::next_position) on that nobody has taken by what `with` makes of
-    /// them. Both must stand for the same work: until it has returned, and for a while after, a thief may get either.
+    /// Replaces every remaining task from this [position](Self::next_position) on by the result of `with`. Both must
+    /// stand for the same work, since a thief may get either until this has returned and for a while after.
     ///
     /// ```
     /// use core::num::NonZeroUsize;
@@ -215,8 +215,8 @@ impl<M: Memory, B: Buffer<M>> Owner<M, B> {
     /// assert_eq!(thieves[0].steal(), Steal::Task(task(1)));
     /// ```
     pub fn replace_from(&mut self, position: usize, with: impl Fn(Task) -> Task) {
-        // Relaxed: it only grows, so what lies between it and bottom fits the ring; a task below it has been taken, and
-        // its slot may be another's.
+        // Relaxed: top only grows, so [top, bottom) fits the ring; a task below top has been taken, and its slot may
+        // hold a newer one.
         let top = self.shared.top.load(Ordering::Relaxed) as usize;
         for index in position.max(top)..self.bottom as usize {
             if let Some(task) = self.ring().read(index) {
@@ -231,8 +231,8 @@ impl<M: Memory, B: Buffer<M>> Owner<M, B> {
         unsafe { self.ring.as_ref() }
     }
 
-    /// Raises `limit` above bottom, on a larger ring if this one is really full; `false` if it is full and there is
-    /// none.
+    /// Raises `limit` above bottom, on a larger ring if this one is really full. Returns `false` if there is no larger
+    /// one.
     #[cold]
     fn make_room(&mut self) -> bool {
         // E2: pairs with the compare-and-swap in `steal`.
@@ -255,7 +255,7 @@ impl<M: Memory, B: Buffer<M>> Owner<M, B> {
         // Relaxed: the thread that swaps top has the task (I4), and the owner's later pushes publish themselves. As a
         // read–modify–write the swap continues the release sequences of E2.
         let won = top == b && self.shared.top.compare_exchange(b, b + 1, Ordering::Relaxed, Ordering::Relaxed).is_ok();
-        // E1: pairs with the load in `steal`; relaxed, as it follows pop's fence.
+        // E1: pairs with the load in `steal`; relaxed, since it follows pop's fence.
         self.shared.bottom.store(b + 1, Ordering::Relaxed);
         self.bottom = b + 1;
         self.empty_at = b + 1;
@@ -286,7 +286,7 @@ impl<M: Memory, B: Buffer<M>> crate::Owner<Task> for Owner<M, B> {
         self.shared.bottom.store(b, Ordering::Release);
         // F: pairs with the fence in `steal`. Without it the load below may overtake the store above.
         M::fence(Ordering::SeqCst);
-        // Relaxed: F limits how old this may be; the owner reads nothing that thieves wrote because of it.
+        // Relaxed: F limits how old this may be, and the owner uses no other data that thieves wrote.
         let top = self.shared.top.load(Ordering::Relaxed);
         if top >= b {
             return self.pop_last(b, top);
@@ -345,7 +345,7 @@ impl<M: Memory, B: Buffer<M>> Thief<M, B> {
     /// ```
     #[inline]
     pub fn oldest_hint(&self) -> Option<Task> {
-        // Relaxed, both, as in `has_work_hint`; and what a slot holds is a hint, too.
+        // Relaxed, both, as in `has_work_hint`; the word in the slot is a hint, too.
         let top = self.shared.top.load(Ordering::Relaxed);
         if top >= self.shared.bottom.load(Ordering::Relaxed) {
             return None;
@@ -362,7 +362,7 @@ impl<M: Memory, B: Buffer<M>> crate::Thief<Task> for Thief<M, B> {
 
     #[inline]
     fn has_work_hint(&self) -> bool {
-        // Relaxed: whatever orders the push before this call makes both loads recent enough: for a task at index i that
+        // Relaxed: whatever orders the push before this call makes both loads recent enough; for a task at index i that
         // is still there, top is at most i and bottom is above i.
         let top = self.shared.top.load(Ordering::Relaxed);
         top < self.shared.bottom.load(Ordering::Relaxed)

@@ -1,19 +1,19 @@
-//! Chase–Lev with an asymmetric fence: the thief pays for both.
+//! Chase–Lev with an asymmetric fence: the thief pays for both sides.
 //!
 //! **Paper.** The deque is Chase–Lev's, see [`chase_lev`](crate::chase_lev). The fence is David Goldblatt's *Asymmetric
 //! Fences*, C++ standards paper P1202, <https://wg21.link/p1202>. On Linux it is `membarrier(2)`.
 //!
 //! **Idea.** A pop needs its fence only if a thief is near. So the owner's fence becomes a compiler fence, and a thief,
 //! between its reads of top and bottom, asks the operating system to make every running thread of the process execute a
-//! fence. A pop that began before that has then published its bottom; one that begins later finds the thief's top. The
-//! call costs the thief a microsecond or more and interrupts the owner, so the thief first checks for tasks.
+//! fence. A pop that began before that fence has then published its bottom; a later pop finds the thief's top. The call
+//! costs the thief a microsecond or more and interrupts the owner, so the thief first checks for tasks.
 //!
 //! **Fields.** Each on its own line.
 //! * `top`: raised by thieves, and by the owner for the last task; read by all. Never lowered; 64 bits do not wrap.
 //! * `bottom`: written by the owner, read by thieves.
 //! * `buffer`: the current ring and the former ones: see `growing.rs`.
-//! * private to both sides: `asymmetric`, decided when the deque is made: whether there are barriers, or both sides
-//!   fence.
+//! * private to both sides: `asymmetric`, which tells whether there are barriers or both sides fence; decided when the
+//!   deque is made.
 //! * private to the owner: `bottom`, `ring`, `limit`, `empty_at` as in [`chase_lev`](crate::chase_lev).
 //!
 //! **Invariants.** I1 to I4 of [`chase_lev`](crate::chase_lev).
@@ -23,12 +23,12 @@
 //!   reads a top below the index it takes while a thief at that index reads a bottom above it.
 //!
 //! **Memory model.** Rust's and [`Asymmetric`]: without the heavy barrier, F fails on every processor with a store
-//! buffer. Where the system has no such barrier, and with [`Fences::Symmetric`], Rust's.
+//! buffer. Rust's alone where the system has no such barrier, and with [`Fences::Symmetric`].
 //!
 //! **Progress.** Owner wait-free (except for growing, which allocates), steal lock-free. **Capacity.** Grows.
 //!
-//! **Departures.** Those of [`chase_lev`](crate::chase_lev). The check before the barrier is ours; as elsewhere, a
-//! thief may find a deque empty whose first task is still in the owner's store buffer. Only Linux's barrier is used; on
+//! **Departures.** As in [`chase_lev`](crate::chase_lev). The check before the barrier is ours; as elsewhere, a thief
+//! may find the deque empty while its first task is still in the owner's store buffer. Only Linux's barrier is used; on
 //! other systems both sides fence. Tests: `queues/battery.rs` (all), and the checker's known mistake
 //! `chase-lev-asym-no-heavy-barrier`.
 //!
@@ -69,7 +69,7 @@ pub struct ChaseLevAsym;
 /// Which side pays for the fence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fences {
-    /// The thief pays for both, if the system allows it; otherwise as `Symmetric`.
+    /// The thief pays for both sides if the system allows it; otherwise as `Symmetric`.
     #[default]
     Asymmetric,
     /// Each side pays for its own, as in [`ChaseLev`](crate::ChaseLev).
@@ -207,7 +207,7 @@ impl<M: Asymmetric> crate::Owner<Task> for Owner<M> {
         } else {
             M::fence(Ordering::SeqCst);
         }
-        // Relaxed: F limits how old this may be; the owner reads nothing that thieves wrote because of it.
+        // Relaxed: F limits how old this may be, and the owner uses no other data that thieves wrote.
         let top = self.shared.top.load(Ordering::Relaxed);
         if top >= b {
             return self.pop_last(b, top);
@@ -256,7 +256,7 @@ impl<M: Asymmetric> crate::Thief<Task> for Thief<M> {
 
     #[inline]
     fn has_work_hint(&self) -> bool {
-        // Relaxed: whatever orders the push before this call makes both loads recent enough: for a task at index i that
+        // Relaxed: whatever orders the push before this call makes both loads recent enough; for a task at index i that
         // is still there, top is at most i and bottom is above i.
         let top = self.shared.top.load(Ordering::Relaxed);
         top < self.shared.bottom.load(Ordering::Relaxed)

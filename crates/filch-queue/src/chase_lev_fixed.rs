@@ -5,13 +5,13 @@
 //!
 //! **Idea.** [`chase_lev`](crate::chase_lev) with the same fields, invariants, edges and code, but with the ring inside
 //! the deque. A thief finds a task with one load less, which on a cold line is one miss less, and nothing is ever
-//! copied or allocated. A comparison with it shows the cost of growing; a comparison with [`abp`](crate::abp), which is
-//! bounded too, shows the gain of a circular array over one that is full at its end.
+//! copied or allocated. A comparison with `chase_lev` shows the cost of growing; a comparison with [`abp`](crate::abp),
+//! which is bounded too, shows the gain of a circular array over an array that is full at its end.
 //!
 //! **Memory model, progress.** As in `chase_lev`. **Capacity.** A ring.
 //!
-//! **Departures.** As in `chase_lev`; and a push that finds no room returns its task. Tests: `queues/battery.rs`
-//! (overflow, wrap-around, last task), `queues/property.rs`.
+//! **Departures.** As in `chase_lev`. In addition, a push that finds no room returns its task. Tests:
+//! `queues/battery.rs` (overflow, wrap-around, last task), `queues/property.rs`.
 //!
 //! **Scenarios.** `chase_lev_fixed` in the battery, the property and the stalled-thief tests; `chase-lev-fixed` in the
 //! checker.

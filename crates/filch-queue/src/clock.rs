@@ -10,7 +10,7 @@ use core::time::Duration;
 pub(crate) struct Poisson {
     /// The mean distance, in ticks; 0 if an event is always due.
     mean: f64,
-    /// When the next event is due, if the clock runs. Initially one is due.
+    /// The time of the next event, if the clock runs. Initially an event is due.
     next: Option<u64>,
     random: fastrand::Rng,
 }
@@ -18,7 +18,7 @@ pub(crate) struct Poisson {
 impl Poisson {
     pub(crate) fn new(mean: Duration) -> Self {
         if mean.is_zero() {
-            // No randomness either: a checker must be able to repeat an execution.
+            // No random numbers: a checker must be able to repeat an execution.
             return Self { mean: 0.0, next: None, random: fastrand::Rng::with_seed(0) };
         }
         let mean = mean.as_nanos() as f64 * ticks::per_nanosecond();
@@ -52,7 +52,7 @@ impl Poisson {
         self.next.get_or_insert(0);
     }
 
-    /// Makes an event due at the next call of [`Poisson::is_due`] once more.
+    /// Makes an event due at the next call of [`Poisson::is_due`], even if the clock runs.
     pub(crate) fn recur(&mut self) {
         self.next = Some(0);
     }
@@ -89,7 +89,7 @@ mod ticks {
         unsafe { core::arch::x86_64::_rdtsc() }
     }
 
-    /// Measures the rate at the first call, which takes a fifth of a millisecond.
+    /// Returns the rate. The first call measures it, which takes a fifth of a millisecond.
     pub(super) fn per_nanosecond() -> f64 {
         static RATE: OnceLock<f64> = OnceLock::new();
         *RATE.get_or_init(|| {

@@ -1,4 +1,4 @@
-//! What workers do at their queues besides what they call for, counted where it is cold.
+//! Counts of events inside the queues, such as granted requests, made on cold paths.
 
 use alloc::sync::Arc;
 
@@ -21,14 +21,14 @@ impl Count {
         self.add(1);
     }
 
-    /// Adds so many. Only one thread at a time may call this.
+    /// Adds `more`. Only one thread at a time may call this.
     #[inline]
     pub fn add(&self, more: u64) {
         // Relaxed, and no read–modify–write: there is one writer, and readers want a statistic, or have another edge.
         self.0.store(self.0.load(Ordering::Relaxed) + more, Ordering::Relaxed);
     }
 
-    /// Takes back one that was counted in advance. Only the thread that adds may call this.
+    /// Subtracts an event that was counted in advance. Only the thread that adds may call this.
     #[cfg(feature = "std")]
     pub(crate) fn take_back(&self) {
         // Relaxed: as in `add`.
@@ -44,8 +44,8 @@ impl Count {
 
 macro_rules! counts {
     ($($(#[$doc:meta])* $name:ident,)+) => {
-        /// What one worker counts at its own queue and at those that it steals from, if their algorithms count it. A
-        /// scheduler [gives it](crate::Owner::count_in) to the worker's handles.
+        /// One worker's counts, at its own queue and at its victims'. Each algorithm makes only some of them. A
+        /// scheduler [gives them](crate::Owner::count_in) to the worker's handles.
         ///
         /// ```
         /// use std::sync::Arc;
@@ -69,7 +69,7 @@ macro_rules! counts {
             }
         }
 
-        /// [`Counts`] at some time, or between two times, or of several workers.
+        /// The values of [`Counts`] at one time, between two times, or summed over workers.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         #[non_exhaustive]
         pub struct Counted {
@@ -82,16 +82,16 @@ macro_rules! counts {
                 [$((stringify!($name), self.$name),)+].into_iter()
             }
 
-            /// These and `more`.
+            /// Returns the sums of these counts and `more`.
             #[must_use]
             pub fn plus(&self, more: &Self) -> Self {
                 Self { $($name: self.$name + more.$name,)+ }
             }
 
-            /// What was counted since `earlier`.
+            /// Returns the counts since `earlier`.
             #[must_use]
             pub fn since(&self, earlier: &Self) -> Self {
-                // Saturating: `earlier` may include a task that was counted too early and has been taken off since.
+                // Saturating: `earlier` may include an event counted in advance and taken back since.
                 Self { $($name: self.$name.saturating_sub(earlier.$name),)+ }
             }
         }
@@ -99,30 +99,29 @@ macro_rules! counts {
 }
 
 counts! {
-    /// As a thief: attempts that left with a request and without an answer.
+    /// As a thief: attempts that ended with a request and no answer yet.
     retries,
-    /// As a thief: tasks taken that the owner had granted to another one.
+    /// As a thief: tasks taken that the owner had granted to another thief.
     crossings,
-    /// As an owner: times that it looked for requests and there were some.
+    /// As an owner: checks for requests that found some.
     polls,
     /// As an owner: tasks given to a thief on request.
     grants,
     /// As an owner: requests answered with nothing.
     declined,
-    /// As an owner: tasks taken back that had been granted and not collected.
+    /// As an owner: granted tasks that it took back before a thief collected them.
     revocations,
-    /// As an owner: times that it tried to deal a task to an idle worker.
+    /// As an owner: attempts to deal a task to an idle worker.
     deals_tried,
-    /// As an owner: times that it dealt.
+    /// As an owner: attempts to deal that succeeded.
     deals,
     /// As an owner: times that it shared private tasks.
     grows,
-    /// As an owner: times that it moved to take shared tasks back, which it synchronised for, even if thieves were
-    /// faster.
+    /// As an owner: times that it synchronised to take shared tasks back, even if thieves were faster.
     shrinks,
 }
 
-/// Where a handle counts: nowhere, until it is told.
+/// Where a handle counts: nowhere until `count_in`.
 #[derive(Debug, Default)]
 pub(crate) struct Tally(Option<Arc<Counts>>);
 
@@ -151,7 +150,7 @@ impl Tally {
 mod tests {
     use super::*;
 
-    /// It may be read in between.
+    /// A reader may come in between.
     #[test]
     fn what_is_counted_back_is_nothing() {
         let counts = Counts::default();

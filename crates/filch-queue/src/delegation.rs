@@ -3,28 +3,28 @@
 //! [`PadWs`](crate::PadWs) and [`Adws`](crate::Adws) share it; their files name the paper, which leaves all of this
 //! open. A thief asks by changing its bit of a bitmap, and moves on. At every operation the owner compares the bitmap
 //! with the one it saw last, and writes to the cell of each thief that asked: either a position whose task the thief
-//! may copy, or that it has none. So owner and thieves never race for a task, and the owner needs no fence.
+//! may copy, or the answer "nothing". So owner and thieves never race for a task, and the owner needs no fence.
 //!
 //! **Fields.** Each on its own line.
 //! * `bell`: a bit for each thief, changed by that thief. The owner only reads it, so that it stays in the owner's
-//!   cache while no thief asks. If the thieves are more than 64, their bits are in the words of `requests`, and the
-//!   bell counts the changes there: the owner looks at one word in any case.
+//!   cache while no thief asks. If one word does not hold all the bits, they are in `requests`, and the bell counts the
+//!   changes there. So the owner looks at one word in any case.
 //! * `cells`: one for each thief: (number of the request, kind, position). Written by the owner as the answer to that
 //!   request; then changed by the thread that takes the task.
-//! * private to the owner: the bits and the bell that it has seen, and how many requests of each thief it has answered.
-//! * private to a thief: the number of its last request, and whether that is outstanding.
+//! * private to the owner: the bits and the bell that it last saw, and the number of answered requests of each thief.
+//! * private to a thief: the number of its last request, and whether that request is outstanding.
 //!
 //! **Invariants.**
-//! * D1: a request is outstanding until its thief has seen that it is answered and that the answer is settled: none, or
-//!   taken. A thief with an outstanding request makes no other.
+//! * D1: a request is outstanding until its thief has seen a settled answer: nothing, or a task that has been taken. A
+//!   thief with an outstanding request makes no other.
 //! * D2: so the owner overwrites only settled answers, and a cell names a granted task until it is taken.
-//! * D3: a granted task is taken by the one compare-and-swap that changes its cell, whose word is unique by its number.
+//! * D3: a granted task is taken by the one compare-and-swap that changes its cell; its number makes the word unique.
 //!
 //! **Edges.**
 //! * E1: the owner's store of an answer (release) → the compare-and-swap in `take` (acquire): entry and task contents.
 //! * E2: a change of `bell` or `requests` (release) → its load in `answer_all` (acquire): the settling of the last
 //!   answer comes before the next answer.
-//! * E3: a ring of the bell (release) → its load in `answer_all` (acquire): the change of `requests` before it is seen.
+//! * E3: a ring of the bell (release) → its load in `answer_all` (acquire): the change of `requests` before the ring.
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;
@@ -52,14 +52,14 @@ pub struct Delegation {
     pub revocation: Revocation,
     /// When thieves ask. Ignored by [`Adws`](crate::Adws), where asking is the only way to a task.
     pub prefetch: Prefetch,
-    /// What a scheduler's thief does that has asked.
+    /// What a scheduler's thief does after it has asked.
     pub answers: Answers,
-    /// How many of its tasks the owner does not grant; in [`PadWs`](crate::PadWs), of the tasks in its block.
+    /// The number of tasks that the owner does not grant; in [`PadWs`](crate::PadWs), of the tasks in its block.
     pub keep: u32,
     /// The owner checks for requests at one in this many pushes and pops.
     pub poll_every: NonZeroU32,
-    /// How many thieves have their bits in one word, at most 64. If they do not all fit into one, the owner still looks
-    /// at a single word, and each thief asks by two operations.
+    /// How many thieves have their bits in one word, at most 64. If one word does not hold all bits, the owner still
+    /// looks at a single word, and each thief asks by two operations.
     pub thieves_per_word: NonZeroU32,
 }
 
@@ -110,7 +110,7 @@ pub enum Prefetch {
     Always,
 }
 
-/// What a thief does that has asked and has no answer. The queues never wait; a scheduler asks them by
+/// What a thief does between its request and the answer. The queues never wait; a scheduler reads the setting by
 /// [`Queue::polls`](crate::Queue::polls).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Answers {
@@ -124,7 +124,7 @@ pub enum Answers {
 /// The state of a request, in a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Taken, and copied where that matters; or there never was a request.
+    /// Taken, and copied if a copy matters; or there never was a request.
     Taken = 0,
     /// There was no task.
     Nothing = 1,
@@ -172,15 +172,15 @@ pub(crate) struct Desk<M: Memory = Native> {
 
 /// The owner's private state.
 pub(crate) struct OwnerDesk {
-    /// Of the bell.
+    /// The bell as last seen.
     seen: u64,
     seen_requests: Box<[u64]>,
     answered: Box<[u32]>,
     /// Whether there may be granted tasks that no thief has taken.
     has_granted: bool,
-    /// The number of operations that skip the check, between two that do it.
+    /// The number of operations without a check between two with one.
     skipped: u32,
-    /// How many of them are left.
+    /// How many of these operations are left.
     countdown: u32,
     tally: Tally,
 }
@@ -190,7 +190,7 @@ pub(crate) struct ThiefDesk {
     index: usize,
     number: u32,
     is_outstanding: bool,
-    /// The cell that it looks at next, if it looks at one other cell at a time.
+    /// Selects the other cell that it looks at first.
     next: usize,
     tally: Tally,
 }
@@ -285,7 +285,7 @@ impl OwnerDesk {
         }
     }
 
-    /// Answers the thieves whose bits are set; the lowest stands for `first`.
+    /// Answers the thieves whose bits are set; the lowest bit stands for `first`.
     fn answer<M: Memory>(
         &mut self,
         desk: &Desk<M>,
@@ -325,14 +325,14 @@ impl OwnerDesk {
 
     /// Finds out whether there are granted tasks that no thief has taken.
     pub(crate) fn looks_for_granted<M: Memory>(&mut self, desk: &Desk<M>) -> bool {
-        // Relaxed: the owner wrote the grants, and one that is being taken may count.
+        // Relaxed: the owner wrote the grants, and a grant that is being taken may count.
         let mut cells = (0..desk.thieves()).map(|cell| desk.answer(cell, Ordering::Relaxed).kind);
         self.has_granted = self.has_granted && cells.any(|kind| kind == Kind::Granted);
         self.has_granted
     }
 
-    /// Takes back the newest granted task, by the order that `age` gives positions, unless `is_too_old` says that a
-    /// newer one is elsewhere.
+    /// Takes back the newest granted task, whose position has the greatest `age`, unless `is_too_old` says that a newer
+    /// task is elsewhere.
     pub(crate) fn revoke<M: Memory>(
         &mut self,
         desk: &Desk<M>,
@@ -374,7 +374,7 @@ impl ThiefDesk {
         self.tally.count_in(counts);
     }
 
-    /// Counts the outcome of an attempt; `crossed` says whether its task was granted to another thief.
+    /// Counts the outcome of an attempt; `crossed` if its task was granted to another thief.
     pub(crate) fn tried<T>(&self, outcome: Steal<T>, crossed: bool) -> Steal<T> {
         if crossed {
             self.tally.count(|counts| &counts.crossings);

@@ -5,8 +5,8 @@
 //!
 //! **Idea.** A boundary, split, divides the tasks: thieves take below it, under a lock and several at a time; the owner
 //! works above it as on a private stack. When nothing is shared, the owner moves split up over half of its tasks,
-//! without the lock, since that only gives thieves more. When it has no private task left, it moves split down again,
-//! with the lock.
+//! without the lock, since the move only gives thieves more tasks. When it has no private task left, it moves split
+//! down again, with the lock.
 //!
 //! **Fields.** Each on its own line.
 //! * `thieves`: the lock; tail, the oldest task, raised by thieves under the lock; `copied`, the number of tasks that
@@ -22,11 +22,11 @@
 //! * I3: head ≤ limit ≤ c + capacity, where all indices below c have been copied: so a push overwrites no slot that may
 //!   still be read.
 //! * I4: if `copied` is read before tail, and the two are equal, all claims below tail have been copied: the counted
-//!   ones are among those below tail, and they add up to it.
+//!   claims lie below tail and add up to it.
 //!
 //! **Edges.**
 //! * E1: the store of split in `release` (release) → its load in `take` (acquire): slots and task contents are written
-//!   before split passes them. The store that lowers it is covered by L.
+//!   before split passes them. L covers the store that lowers split.
 //! * E2: the store of tail in `take` after the copy, or the addition to `copied` (release) → their loads in `make_room`
 //!   (acquire): a thief has read its slots before the owner uses them again.
 //! * L of `spin_lock.rs`.
@@ -37,8 +37,8 @@
 //! **Capacity.** A ring. With [`Copying::Deferred`] a push that needs slots which thieves are copying is refused.
 //!
 //! **Departures.** The paper's queues are in distributed memory, and its lock is on a network. A pop shares too, if two
-//! private tasks are left: with one, the next pop would take it back. A poll shares even one: an owner that polls is
-//! far from that pop. A pop that finds nothing shared knows so without the lock: tail does not pass split. The paper's
+//! private tasks are left; the next pop would take back a single one. A poll shares even one, since an owner that polls
+//! is far from a pop. A pop sees without the lock that nothing is shared, since tail does not pass split. The paper's
 //! owner waits for deferred copies; here the push is refused. Tests: `queues/battery.rs`, `queues/many.rs`.
 //!
 //! **Names.** As in the paper; its `itail` is `copied`, its `vtail` is the source of `limit`; put and get are `push`
@@ -84,7 +84,7 @@ pub struct Dsq;
 /// The tuning parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Params {
-    /// How many of the shared tasks a thief takes that asks for several.
+    /// How many of the shared tasks a thief takes if it asks for several.
     pub steal: Amount,
     /// When a thief copies those tasks.
     pub copying: Copying,
@@ -196,8 +196,8 @@ impl<M: Memory> Owner<M> {
 
     #[inline]
     fn is_shared_empty(&self) -> bool {
-        // Relaxed: tail publishes slots to `make_room` only. It never passes split, so a part that seems empty is
-        // empty.
+        // Relaxed: tail publishes slots to `make_room` only. Tail never passes split, so a shared part that seems empty
+        // is empty.
         self.shared.thieves.tail.load(Ordering::Relaxed) == self.split
     }
 
@@ -234,10 +234,10 @@ impl<M: Memory> Owner<M> {
             // kept over Relaxed: load buffering would let thieves read the next tasks in their slots.
             Copying::Locked => thieves.tail.load(Ordering::Acquire),
             Copying::Deferred => {
-                // E2: pairs with the addition in `take`. I4: first this load,
+                // E2: pairs with the addition in `take`. I4: before the load of tail.
                 // kept over Relaxed: load buffering would let thieves read the next tasks in their slots.
                 let copied = thieves.copied.load(Ordering::Acquire);
-                // then tail. Relaxed: E2 makes it recent enough.
+                // I4: after the load of `copied`. Relaxed: E2 makes it recent enough.
                 if thieves.tail.load(Ordering::Relaxed) != copied {
                     return false;
                 }
@@ -295,7 +295,7 @@ impl<M: Memory> crate::Owner<Task> for Owner<M> {
 }
 
 impl<M: Memory> Thief<M> {
-    /// Takes shared tasks, oldest first, as many as `of` returns for their number, which is not 0; returns how many.
+    /// Takes `of(n)` of the n shared tasks, oldest first, if n is not 0. Returns how many.
     #[inline]
     fn take(&self, of: impl FnOnce(u32) -> u32, mut keep: impl FnMut(Task)) -> Steal<u32> {
         let Shared { thieves, split, ring, .. } = &*self.shared;
@@ -348,10 +348,10 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
         self.take(|_| 1, |task| stolen = Some(task)).map(|_| stolen.expect("`take` took one task"))
     }
 
-    /// Counts the owner's private tasks.
+    /// Returns `true` for the owner's private tasks, too.
     #[inline]
     fn has_work_hint(&self) -> bool {
-        // Relaxed, both: whatever orders the push before this call makes both loads recent enough: for a task at index
+        // Relaxed, both: whatever orders the push before this call makes both loads recent enough; for a task at index
         // i that is still there, tail is at most i and head is above i.
         let tail = self.shared.thieves.tail.load(Ordering::Relaxed);
         tail < self.shared.head.load(Ordering::Relaxed)

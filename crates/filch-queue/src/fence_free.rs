@@ -4,14 +4,14 @@
 //! <https://doi.org/10.1145/2541940.2541987>.
 //!
 //! **Idea.** A processor with total store order executes a load while earlier stores still wait in its store buffer. So
-//! a thief may see an owner that lowers T and then reads H at its old T. But the buffer has a bounded number of
+//! when the owner lowers T and then reads H, a thief may still see the old T. But the buffer has a bounded number of
 //! entries, S, and its stores reach memory in program order. If at most δ of the entries can be stores that lower T,
 //! the owner is never more than δ below the T that a thief reads. If the thief stays more than δ away, the owner needs
 //! no fence.
 //!
 //! **How many.** Between two stores that lower T the owner makes at least one other store, to another cache line: the
-//! pad, or in THEP the echo. So δ = ⌈S / 2⌉. Otherwise a processor that merges stores to one address as they leave the
-//! buffer could hide any number of them. S counts the place of a store that is leaving, too.
+//! pad, or in THEP the echo. So δ = ⌈S / 2⌉. Without that store, a processor that merges stores to one address as they
+//! leave the buffer could hide any number of them. S counts the place of a store that is leaving, too.
 //!
 //! **Memory model.** TSO\[S\], which Rust's model does not cover. Rust's model still applies to these queues where it
 //! can: releases and acquires publish tasks and slots. Only the guarantee that two threads never take the same task
@@ -50,8 +50,8 @@ impl Delta {
     /// The safe setting: the owner may be anywhere below the T that a thief reads.
     pub const INFINITE: Self = Self(i64::MAX);
 
-    /// The bound S to assume without a measurement: larger than any documented store buffer, and than what `filch probe
-    /// litmus` has seen pending, 113 on a Golden Cove (112 entries) and 73 on a Zen 4 (64).
+    /// The bound S to assume without a measurement: larger than any documented store buffer and than the most pending
+    /// stores in `filch probe litmus`, 113 on a Golden Cove (112 entries) and 73 on a Zen 4 (64).
     pub const ASSUMED_BOUND: usize = 128;
 
     /// Stores to other lines that the owner makes between two that lower T: its pad store, or its echo.
@@ -61,11 +61,10 @@ impl Delta {
     ///
     /// # Safety
     /// * On every processor that runs an owner of a queue made with this δ, no load executes while more than `entries`
-    ///   of its thread's earlier stores are pending: those in the store buffer, and the one, if any, that is leaving
-    ///   it.
+    ///   of its thread's earlier stores are pending, in the store buffer or just leaving it.
     pub const unsafe fn from_bound(entries: usize) -> Self {
         let delta = entries.div_ceil(Self::STORES_BETWEEN + 1);
-        // SAFETY: of that many pending stores, one in two lowers T.
+        // SAFETY: among `entries` pending stores at most `delta` lower T, since others lie between them.
         unsafe { Self::new(if delta == 0 { 1 } else { delta }) }
     }
 
@@ -111,7 +110,7 @@ impl<M: Memory> Pad<M> {
         Self(Padded(Atomic::new(0)))
     }
 
-    /// Makes one store between two stores that lower T. The value is T, which differs from one pad to the next.
+    /// Makes one store between two that lower T. The value is T, so it varies if pads follow each other.
     #[inline]
     pub(crate) fn store(&self, tail: i64) {
         // Relaxed: no thread reads it.

@@ -36,17 +36,17 @@
 //! * Instead of fences: in `pop` the compiler keeps the store of T before the load of H, and B bounds how many such
 //!   stores the load can overtake. In `steal` compiler and processor keep the load of H before the load of T.
 //!
-//! **Memory model.** TSO\[S\] with δ at least ⌈S / 2⌉: x86-64 only. Under Rust's, or if δ is too small, a task is taken
-//! twice. Without the pad, stores of T may merge, and no δ is enough.
+//! **Memory model.** TSO\[S\] with δ at least ⌈S / 2⌉: x86-64 only. Under Rust's model, or if δ is too small, a task
+//! may be taken twice. Without the pad, stores of T may merge, and no δ is enough.
 //!
 //! **Progress.** Owner wait-free (except for growing, which allocates). Steal lock-free, if a refusal counts as an
 //! answer. **Capacity.** Grows.
 //!
-//! **Departures.** Those of [`chase_lev`](crate::chase_lev). The paper counts the program's other stores between two
-//! pops; the pad store guarantees at least one. Tests: `queues/battery.rs`, `queues/stalled.rs`, `emitted/main.rs`.
+//! **Departures.** As in [`chase_lev`](crate::chase_lev). The paper counts the program's other stores between two pops;
+//! the pad store guarantees at least one. Tests: `queues/battery.rs`, `queues/stalled.rs`, `emitted/main.rs`.
 //!
-//! **Names.** H and T as in the paper, in code `head` and `tail`; put and take are `push` and `pop`. They are
-//! Chase–Lev's top and bottom.
+//! **Names.** H and T as in the paper, in code `head` and `tail`; they are Chase–Lev's top and bottom. Put and take are
+//! `push` and `pop`.
 //!
 //! **Scenarios.** `ff_cl` and `unsure_ff_cl` in the battery, the property and the stalled-thief tests; `ff-cl` in the
 //! checker; its pop in `emitted/main.rs`.
@@ -209,7 +209,7 @@ impl<M: Memory> crate::Owner<Task> for Owner<M> {
         // I4: the processor may let the load below overtake at most δ of these stores; the compiler must let it
         // overtake none.
         M::compiler_fence();
-        // Relaxed: the owner reads nothing that thieves wrote because of it.
+        // Relaxed: the owner uses no other data that thieves wrote.
         let head = self.shared.head.load(Ordering::Relaxed);
         if head >= t {
             return self.pop_last(t, head);
@@ -230,7 +230,7 @@ impl<M: Memory> crate::Owner<Task> for Owner<M> {
 impl<M: Memory> Thief<M> {
     /// Returns the number of tasks, for hints.
     fn tasks(&self) -> i64 {
-        // Relaxed: whatever orders the push before this call makes both loads recent enough: for a task at index i that
+        // Relaxed: whatever orders the push before this call makes both loads recent enough; for a task at index i that
         // is still there, H is at most i and T is above i.
         let head = self.shared.head.load(Ordering::Relaxed);
         self.shared.tail.load(Ordering::Relaxed) - head

@@ -8,27 +8,27 @@
 //! below the T that the thief reads; then the owner cannot have passed it unseen. A thief that is not sure gives up,
 //! even if there are tasks.
 //!
-//! **Fields.** Those of [`the`](crate::the), and on its own line
+//! **Fields.** As in [`the`](crate::the), and on its own line
 //! * `pad`: written by the owner, never read: see `fence_free.rs`.
 //!
-//! **Invariants.** Those of [`the`](crate::the), except for the last:
+//! **Invariants.** I1 to I4 of [`the`](crate::the), and
 //! * I5: an index is taken by the thief that raises H past it and then reads T more than δ above it, or by a pop that
 //!   lowers T to it and then reads no greater H, or under the lock; never by two. When the thief reads T, its H is in
-//!   memory. At most δ lowering stores of T are not, so the owner has not yet lowered T to that index; the pop that
-//!   does so reads H later, and finds it greater.
-//! * B: between two stores that lower T there is a store to another line: the pad, or the lock's if owner and thief
+//!   memory. At most δ lowering stores of T are not yet there, so the owner has not yet lowered T to that index; the
+//!   pop that does so reads H later, and finds it greater.
+//! * B: between two stores that lower T there is a store to another line: the pad's, or the lock's if owner and thief
 //!   met.
 //!
-//! **Edges.** Those of [`the`](crate::the). Instead of F's fence in pop: the compiler keeps the store of T before the
-//! load of H, and B bounds how many such stores the load can overtake. The fence in `steal` stays.
+//! **Edges.** As in [`the`](crate::the). Instead of F's fence in pop, the compiler keeps the store of T before the load
+//! of H, and B bounds how many such stores the load can overtake. The fence in `steal` stays.
 //!
-//! **Memory model.** TSO\[S\] with δ at least ⌈S / 2⌉: x86-64 only. Under Rust's, or if δ is too small, a task is taken
-//! twice. Without the pad, stores of T may merge, and no δ is enough.
+//! **Memory model.** TSO\[S\] with δ at least ⌈S / 2⌉: x86-64 only. Under Rust's model, or if δ is too small, a task
+//! may be taken twice. Without the pad, stores of T may merge, and no δ is enough.
 //!
 //! **Progress.** Blocking in steals and where the owner meets a thief; otherwise the owner is wait-free. A thief never
 //! learns whether the deque is empty: it is refused. **Capacity.** As [`The`](crate::The).
 //!
-//! **Departures.** Those of [`the`](crate::the). The paper counts the program's other stores between two pops; the pad
+//! **Departures.** As in [`the`](crate::the). The paper counts the program's other stores between two pops; the pad
 //! store guarantees at least one. Tests: `queues/battery.rs`, `emitted/main.rs`.
 //!
 //! **Names.** As [`The`](crate::The).
@@ -113,7 +113,7 @@ unsafe impl<M: Memory> Queue<M> for FfThe {
 }
 
 impl<M: Memory, P> Shared<M, P> {
-    /// Lowers T to `t`. Returns whether the owner may have the task there, as far as it sees.
+    /// Lowers T to `t`. Returns whether the owner may take the task there, by the H that it sees.
     #[inline(always)]
     fn lower(&self, t: i64) -> bool {
         // E1: pairs with the load in `steal`.
@@ -157,7 +157,7 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
     #[inline]
     fn steal(&mut self) -> Steal<Task> {
         let shared = &*self.shared;
-        // E1: pairs with the stores in `push` and `lower`; L: with that in `pop_at_head`.
+        // E1: pairs with the stores in `push` and `lower`; L: with the store in `pop_at_head`.
         match shared.steal(|head| self.delta.is_beyond(shared.tail.load(Ordering::Acquire) - head)) {
             Some(task) => Steal::Task(task),
             None => Steal::Aborted,

@@ -1,12 +1,12 @@
-//! Storage of a circular deque: an endless array, or one ring for ever. The array is a ring that a ring of double size
-//! replaces when it is full.
+//! Storage of a circular deque: an endless array, or one ring for ever. The array is a ring; when it is full, a ring of
+//! double size replaces it.
 //!
-//! **Fields.** Of the array: `current` is the newest ring; the owner replaces it, thieves read it; it is read-mostly,
-//! on its own line. `rings` keeps every ring until both sides are dropped, because a thief may be reading an old one;
-//! the old ones together are smaller than the newest.
+//! **Fields.** Of the array: `current` is the newest ring; the owner replaces it, and thieves read it. It is
+//! read-mostly, on its own line. `rings` keeps every ring until both sides are dropped, because a thief may be reading
+//! an old one; the old ones together are smaller than the newest.
 //!
-//! **Edge.** G: the store of `current` in `grow` (release) → its load in `current` (acquire): the copies are there
-//! before the ring.
+//! **Edge.** G: the store of `current` in `grow` (release) → its load in `current` (acquire): the tasks are copied
+//! before thieves find the ring.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;

@@ -9,20 +9,20 @@ use super::round::{Ending, Kind, Round};
 use crate::model::{Disagreement, Model};
 use crate::{Capacity, Full, Order, Owner, Progress, Promises, Steal, StealMany, StealOrder, Stealable, Task, Thief};
 
-/// Failed attempts after which a thief gives up, with a poll after each: more than any owner needs that is asked and
-/// polls.
+/// The number of failed attempts, each followed by a poll, after which a thief gives up. An owner that polls answers
+/// sooner.
 const LOOKS: usize = 4;
 
-/// The same for an owner that answers by a clock: so many that its time must have come.
+/// The same for an owner that answers by a clock: enough for its time to come.
 const LOOKS_BY_CLOCK: usize = 1_000_000;
 
 /// A queue of a larger capacity is not filled completely.
 pub(super) const BRIM: usize = 1024;
 
-/// How many tasks a queue gets that never fills up.
+/// The most tasks that a queue gets if it grows or is too large to fill.
 const HEAP: usize = 33;
 
-/// A thief, which can or cannot take several tasks at once.
+/// A thief that takes one task at a time, or can take several at once.
 pub(super) enum Side<'q> {
     One(&'q mut dyn Thief<Task>),
     Several(&'q mut dyn StealMany<Task>),
@@ -41,7 +41,7 @@ pub(super) struct Course<'q> {
     popped: Vec<usize>,
     lengths: Vec<usize>,
     round: Round,
-    /// The results of the rounds on a new queue, if this is not one.
+    /// The results of the rounds on a new queue; empty if this queue is new.
     expected: &'q [Ending],
     endings: Vec<Ending>,
 }
@@ -50,7 +50,7 @@ fn task(number: usize) -> Task {
     Task::from_id(NonZeroUsize::new(number).expect("tasks are numbered from 1"))
 }
 
-/// How much more a thief will try.
+/// How many more times a thief tries.
 struct Patience {
     looks: usize,
     waits: usize,
@@ -147,7 +147,7 @@ impl<'q> Course<'q> {
         self.endings
     }
 
-    /// Answers whatever thieves have asked for: there is nothing.
+    /// Answers the thieves' outstanding requests with nothing, since the queue is empty.
     fn settle(&mut self) {
         self.owner.poll();
         for thief in 0..self.thieves.len() {
@@ -170,7 +170,7 @@ impl<'q> Course<'q> {
         };
         assert!(is_in_order, "{round}: of {pushed} tasks the owner popped {popped:?}");
         for (index, &length) in self.lengths.iter().enumerate() {
-            // After each push; then before each pop, the last of which finds nothing.
+            // Lengths after each push, then before each pop; the last pop finds nothing.
             let count = if index < *pushed { index + 1 } else { 2 * *pushed - index };
             assert!(length > 0 || count == 0, "{round}: the length is 0 with {count} tasks");
         }
@@ -184,7 +184,7 @@ impl<'q> Course<'q> {
         let (round, left) = (self.round, self.model.len());
         match self.promises.stealable {
             Stealable::All | Stealable::OldestOnly => assert!(left == 0, "{round}: {left} of {pushed} tasks are left"),
-            // An owner may keep some for itself.
+            // An owner may keep some tasks for itself.
             Stealable::Shared | Stealable::OnRequest => {
                 assert!(left < pushed || pushed < 2, "{round}: of {pushed} tasks the thief gets none");
             }
@@ -243,7 +243,7 @@ impl<'q> Course<'q> {
         }
         let is_enough = match self.promises.stealable {
             Stealable::All => pushed >= count,
-            // One may be kept.
+            // The owner may keep one.
             Stealable::Shared | Stealable::OldestOnly | Stealable::OnRequest => pushed > count,
             Stealable::AllButNewest | Stealable::OtherBlocks => false,
         };
@@ -258,7 +258,7 @@ impl<'q> Course<'q> {
         self.attempt(thief);
         self.owner.poll();
         let next = (thief + 1) % self.thieves.len();
-        // Once for each other thief, since it may look at only one of them.
+        // Once for each other thief, since an attempt may look at only one of them.
         for _ in 1..self.thieves.len() {
             if self.loot[next].is_empty() {
                 self.attempt(next);
@@ -275,13 +275,13 @@ impl<'q> Course<'q> {
         self.loot.iter_mut().for_each(Vec::clear);
     }
 
-    /// Pushes `most` tasks, or as many as fit, or a few if the queue has no limit; returns how many.
+    /// Pushes `most` tasks, fewer if the queue is full, a few if it grows or is too large to fill. Returns how many.
     fn fill(&mut self, most: usize) -> usize {
         let grows = self.promises.capacity == Capacity::Grows;
         // One more than twice the capacity, so that it grows if it can.
         let heap = self.capacity.saturating_mul(2).saturating_add(1).min(HEAP);
         let most = if grows || self.capacity > BRIM { most.min(heap) } else { most };
-        // Powers of two, of blocks and in blocks, with some to spare.
+        // More than fits: the number and the length of blocks are rounded up to powers of two.
         let brim = self.capacity.max(4).saturating_mul(8);
         self.pushed = 0;
         while self.pushed < most {
@@ -313,7 +313,7 @@ impl<'q> Course<'q> {
             && self.expected.get(self.endings.len()).is_some_and(|new| self.pushed == new.pushed)
     }
 
-    /// Checks what thieves are told of a queue with tasks in it.
+    /// Checks that the thieves' hints miss no tasks.
     fn look(&self) {
         let told = |side: &Side<'_>| side.thief().has_work_hint();
         let is_told = match self.promises.steals {
@@ -338,7 +338,7 @@ impl<'q> Course<'q> {
     fn attempt_at(&mut self, thief: usize, most: Option<usize>) -> Steal<usize> {
         self.look();
         if self.promises.steal_progress == Progress::WaitsForOwner {
-            // It would wait for this thread.
+            // The steal would wait for this thread.
             self.owner.poll();
         }
         let mut bag = Vec::new();
@@ -364,14 +364,14 @@ impl<'q> Course<'q> {
         self.loot[thief].push(task.id().get());
     }
 
-    /// Makes attempts, with a poll after each, until they yield nothing.
+    /// Makes attempts, each followed by a poll, until they yield nothing.
     fn rob(&mut self, thief: usize, most: Option<usize>) {
         let mut patience = self.patience(1);
         while !patience.is_over() {
             let answer = self.attempt_at(thief, most);
             patience.follow(&answer, self.patience(1));
             if self.model.is_empty() {
-                // No thread has anything to answer with.
+                // There is no task left to answer with.
                 patience.waits = patience.waits.min(LOOKS);
             }
             self.owner.poll();
@@ -391,7 +391,7 @@ impl<'q> Course<'q> {
             self.lengths.push(self.owner.len_hint());
             let popped = self.owner.pop();
             match popped {
-                // Among tasks that had been set aside, the newest need not come first.
+                // Among tasks set aside for thieves, the newest need not come first.
                 Some(task) if self.depends_on_owner() => self.judge(|model| model.steal(Steal::Task(task))),
                 _ => self.judge(|model| model.pop(popped)),
             }
@@ -400,7 +400,7 @@ impl<'q> Course<'q> {
         }
     }
 
-    /// All threads take what is left.
+    /// All threads take the remaining tasks.
     fn empty(&mut self) {
         self.drain();
         if self.depends_on_owner() {
@@ -421,7 +421,7 @@ impl<'q> Course<'q> {
     fn end(&mut self) {
         let have_rivals = matches!(self.round.kind, Kind::InTurn | Kind::AtOnce | Kind::HandedOn);
         if have_rivals && self.depends_on_owner() {
-            // Which thief an owner answers while it pops depends on when it checks.
+            // While an owner pops, the time of its checks decides which thief it answers.
             (0..self.thieves.len()).for_each(|thief| self.rob(thief, None));
         }
         self.empty();
@@ -435,13 +435,13 @@ impl<'q> Course<'q> {
             assert!(is_in_order, "{round}: a thief got its tasks in the wrong order: {loot:?}");
         }
         let (mut loot, mut popped, mut lengths) = (self.loot.clone(), self.popped.clone(), self.lengths.clone());
-        // Blocks that thieves have emptied and not passed may count, in the whole round or not at all.
+        // The length may include blocks that thieves emptied and did not pass, in the whole round or not at all.
         let lag = lengths.first().map_or(0, |&length| length - 1);
         lengths.iter_mut().for_each(|length| *length = length.saturating_sub(lag));
         let may_lag = matches!(self.promises.stealable, Stealable::OtherBlocks | Stealable::Shared);
         assert!(lag == 0 || may_lag, "{round}: the length is {} with one task", lag + 1);
         let is_timed = self.promises.answers_by_clock;
-        // An owner may answer some operations later: then it is the thief's rival.
+        // An owner may answer a few operations late; then it is the thief's rival.
         let is_rival = is_timed || self.depends_on_owner() && round.kind == Kind::TakenBack;
         if self.is_unordered() && (is_rival || have_rivals) {
             if is_rival || self.thieves.len() > 2 {

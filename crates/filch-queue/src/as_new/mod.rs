@@ -1,23 +1,23 @@
-//! As good as new: what a queue must do after it has been used and emptied.
+//! As good as new: checks that a used and emptied queue behaves like a new one.
 //!
-//! A queue can give out each task once and be broken all the same: it may answer "empty", "pending" or "full" from then
-//! on, or have forgotten a thief's request, or have miscounted. So a test or a checker's scenario ends with a
-//! [`Trial`]. It fills and empties the queue in rounds: by the owner alone, by each
-//! thief alone, by all thieves, by a thief whose request meets an owner that takes everything back. Each round has to
-//! end as [`Promises`](crate::Promises) says, and as it ends on a new queue made with the same parameters.
+//! Even if every task was taken once, a queue may answer "empty", "pending" or "full" from then on, may have forgotten
+//! a thief's request, or may have miscounted. Draining it does not show this, since no task is missing. So a test or a
+//! checker's scenario ends with a [`Trial`]. It fills and empties the queue in rounds: by the owner alone, by each
+//! thief alone, by all thieves, and by a thief whose request meets an owner that takes everything back. Each round must
+//! end as [`Promises`](crate::Promises) says, and as on a new queue with the same parameters.
 //!
-//! Invariant: a trial has one thread, so no thread interferes, and all promises for that case are due. The trial allows
-//! a used queue these differences from a new one:
+//! Invariant: a trial has one thread, so no thread interferes, and all promises for that case must hold. The trial
+//! allows a used queue these differences from a new one:
 //!
-//! * A queue in blocks begins wherever in a block the last task was taken. So the owner first fills both queues
-//!   completely and empties them, which leaves both at the same place. Even this first filling must fit the requested
-//!   capacity.
+//! * A queue in blocks may begin in the middle of a block, where the last task was taken. So the owner first fills both
+//!   queues completely and empties them, which leaves both at the same place. Even this first filling must fit the
+//!   requested capacity.
 //! * An owner that meets a thief's claim when it computes its room has room for one task more than without thieves,
-//!   until it computes it again.
-//! * A thief that looks at one other thief's answer at a time cycles through them. So in rounds in which three thieves
-//!   or more take tasks in any order, only what they take together is compared.
-//! * For an owner that [answers by a clock](crate::Promises::answers_by_clock), only what thieves and owner take
-//!   together is compared.
+//!   until it next computes its room.
+//! * A thief that looks at one other thief's answer at a time cycles through them. So if three or more thieves take
+//!   tasks in any order, a round compares only the tasks that they take together.
+//! * For an owner that [answers by a clock](crate::Promises::answers_by_clock), a round compares only the tasks that
+//!   thieves and owner take together.
 
 mod course;
 mod round;
@@ -67,7 +67,7 @@ impl<Q: Queue<M>, M: Memory> Trial<Q, M> {
         Self { side: |thief| Side::Several(thief), ..self }
     }
 
-    /// Tries the queue, all of whose tasks have been taken. Thieves may have asked for more.
+    /// Tries the queue. All of its tasks must have been taken; thieves may have asked for more.
     ///
     /// # Panics
     /// If a round does not end as promised, or as on a new queue.
@@ -75,7 +75,7 @@ impl<Q: Queue<M>, M: Memory> Trial<Q, M> {
         self.passes_like(&self.of_new(thieves.len()), owner, thieves);
     }
 
-    /// Returns how the rounds end on a new queue with this many thieves, for callers that try many.
+    /// Returns how the rounds end on a new queue with this many thieves, for callers that try many queues.
     ///
     /// # Panics
     /// If a round does not end as promised.
@@ -84,7 +84,7 @@ impl<Q: Queue<M>, M: Memory> Trial<Q, M> {
         Endings(self.run(None, &mut owner, &mut thieves))
     }
 
-    /// As [`Trial::passes`], but takes the result of [`Trial::of_new`], which was made for the same number of thieves.
+    /// As [`Trial::passes`], with the result of [`Trial::of_new`] for this many thieves.
     ///
     /// # Panics
     /// As [`Trial::passes`].

@@ -1,6 +1,6 @@
-//! A round of a trial, and what came of it.
+//! A round of a trial, and its result.
 //!
-//! Invariant: two endings are equal if every thread got the same, whichever queue they are of.
+//! Invariant: two endings are equal if every thread got the same tasks, whatever the queue.
 
 use alloc::vec::Vec;
 use core::fmt::{self, Display, Formatter};
@@ -16,7 +16,7 @@ pub(super) enum Kind {
     Alone,
     /// The owner fills it, and one thief takes what it can get.
     OneThief,
-    /// The same, and the thief asks for several.
+    /// The same, but the thief asks for several tasks at once.
     Several,
     /// All thieves take in turn.
     InTurn,
@@ -52,7 +52,7 @@ pub(super) struct Ending {
     pub(super) pushed: usize,
     pub(super) loot: Vec<Vec<usize>>,
     pub(super) popped: Vec<usize>,
-    /// The owner's idea of the length, after each of its operations.
+    /// The owner's hints of the length, after each push and before each pop.
     pub(super) lengths: Vec<usize>,
 }
 

@@ -1,11 +1,11 @@
 //! The litmus program of Morrison and Afek (2014), figure 9: how many pops the processor hides from a thief.
 //!
 //! It is FF-THE without the pad. The owner takes all tasks and makes a given number of stores of its own after each;
-//! the thief steals until it is refused. The tasks are numbers that nobody runs, so a task that both take or that
-//! nobody takes does no harm: it is counted.
+//! the thief steals until it is refused. The tasks are numbers that nobody runs, so a task that both sides take, or
+//! neither, does no harm and is only counted.
 //!
-//! The owner keeps T in a register, where [`Owner`](super::Owner) also stores it in its own structure: so between two
-//! stores that lower T there are only the given ones, or none.
+//! The owner keeps T in a register, whereas [`Owner`](super::Owner) also stores it in its own structure. So between two
+//! stores that lower T there are only the given stores, or none.
 
 use alloc::sync::Arc;
 use core::num::NonZeroUsize;
