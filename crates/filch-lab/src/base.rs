@@ -1,5 +1,6 @@
 //! What times are compared with, and how each row differs from it.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::path::Path;
 
@@ -10,7 +11,7 @@ use crate::flags::Against;
 use crate::identity::{Placement, ProgramId, SchedulerId};
 use crate::record::Run;
 use crate::stats::Estimate;
-use crate::summary::{Program, Row, contenders, summarize_against};
+use crate::summary::{Program, Row, contenders, summarize, summarize_against};
 
 /// What rows are compared with.
 #[derive(Clone, Debug, PartialEq)]
@@ -173,6 +174,11 @@ impl Comparison {
             all.push(Run { round: first + run.round, who: in_file(&run.who, file), ..run.clone() });
         }
         summarize_against(&all, asked, &self.base)
+    }
+
+    /// Returns the same runs without earlier ones, compared as usual, for what is said of this session alone.
+    pub(crate) fn alone<'p>(&self, all: &'p [Program], runs: &[Run], asked: &[ProgramId]) -> Cow<'p, [Program]> {
+        if self.base == Base::Usual { Cow::Borrowed(all) } else { Cow::Owned(summarize(runs, asked)) }
     }
 
     /// Returns how each row differs from the base that the flags name.

@@ -21,7 +21,7 @@ use crate::facts::{Fact, facts};
 use crate::flags::{Session as Flags, Size};
 use crate::record::Run;
 use crate::rounds::Finish;
-use crate::summary::{Program, summarize};
+use crate::summary::Program;
 use crate::terminal::{BAD, DOUBT, FAILURE, FAINT, FIGURE, FILE, GOOD, STRONG, colour, paint, width};
 use crate::warnings::{Warning, warnings};
 
@@ -76,7 +76,7 @@ pub(crate) fn conclude(session: &Conclusion<'_>) -> Result<Found> {
         doubts.push(Warning::Refused(left_out));
     }
     // The claims, and what is said about all, are of this session alone.
-    let alone = summarize(runs, &plan.ids);
+    let alone = comparison.alone(&programs, runs, &plan.ids);
     let decided = decide(experiment, &alone, cores());
     if !flags.no_report {
         let figures = Figures::of(&programs, Some(experiment), cores());

@@ -168,6 +168,17 @@ impl<M: Memory, B: Buffer<M>> Owner<M, B> {
     }
 
     /// Returns whether the next push is sure to find room, without reading what thieves write and without growing.
+    ///
+    /// ```
+    /// use core::num::NonZeroUsize;
+    /// use filch_queue::{ChaseLev, Owner, Queue, Task};
+    ///
+    /// let task = Task::from_id(NonZeroUsize::MIN);
+    /// let (mut owner, _thieves) = <ChaseLev as Queue>::make(2, 1, &());
+    /// assert!(!owner.has_room(), "it has not looked yet");
+    /// owner.push(task).unwrap();
+    /// assert!(owner.has_room());
+    /// ```
     #[inline]
     pub fn has_room(&self) -> bool {
         self.bottom != self.limit

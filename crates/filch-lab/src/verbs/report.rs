@@ -19,7 +19,6 @@ use crate::export::json::{Lines, check_writable, read, rows, write_file};
 use crate::export::tables::Sheet;
 use crate::flags::Report as Flags;
 use crate::record::Run;
-use crate::summary::summarize;
 use crate::terminal::colour;
 use crate::warnings::warnings;
 
@@ -60,7 +59,7 @@ pub(crate) fn report(flags: &Flags) -> Result {
     let programs = comparison.summarize(&runs, &[]);
     let differences = comparison.differences(&programs);
     let cores = runs.iter().map(|run| run.machine.cores).max().unwrap_or(1);
-    let decided = decide(asked, &summarize(&runs, &[]), cores);
+    let decided = decide(asked, &comparison.alone(&programs, &runs, &[]), cores);
     if let Some(page) = page {
         let (choice, doubts) = (&choice, &warnings(&runs, &programs));
         let shown = Page {
@@ -172,6 +171,7 @@ fn experiment(runs: &[Run]) -> Option<Experiment> {
 mod tests {
     use super::*;
     use crate::record::tests::run;
+    use crate::summary::summarize;
 
     #[test]
     fn runs_of_two_builds_are_two_rows() {

@@ -12,11 +12,11 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 use std::ptr::NonNull;
 
-use crate::fork::front::{Enter, Front, FrontKind, Only, Operations, Reach, current};
-use crate::protocol::latch::Pending;
 use filch_memory::Native;
 
+use crate::fork::front::{Enter, Front, FrontKind, Only, Operations, Reach, current};
 use crate::fork::{slot::Slot, spawned::Spawned};
+use crate::protocol::latch::Pending;
 
 /// What the compiler knows of a worker's pool: its type, or [`Any`]thing.
 #[doc(hidden)]

@@ -1,4 +1,4 @@
-//! Memory for spawned jobs. What a thread frees it keeps for the jobs that it makes next, if it is little.
+//! Memory for spawned jobs. A thread keeps a little of the memory that it frees, for the jobs that it makes next.
 //!
 //! Invariant: a kept block is an allocation of its list's [layout](layout), and nobody uses it.
 
@@ -11,7 +11,8 @@ use std::ptr::NonNull;
 const UNIT: usize = 2 * size_of::<usize>();
 /// The largest kept block has this many units.
 const LISTS: usize = 8;
-/// A thread keeps this many blocks of each size. Under Miri it keeps none, so that Miri sees each use after an end.
+/// A thread keeps at most this many blocks of each size. Under Miri it keeps none, so that Miri sees each use of memory
+/// that was freed.
 const MOST: usize = if cfg!(miri) { 0 } else { 32 };
 
 thread_local! {

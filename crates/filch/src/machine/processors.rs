@@ -27,16 +27,15 @@ pub(crate) struct Allowed {
 impl Allowed {
     /// For the current thread, and those that it starts.
     pub(crate) fn to_this_thread(root: &Path) -> Self {
-        Self::of(system::count(false), root)
+        Self::of(count(false), root)
     }
 
     /// For the process, even if the current thread is pinned.
     pub(crate) fn to_process(root: &Path) -> Self {
-        Self::of(system::count(true), root)
+        Self::of(of_process(), root)
     }
 
-    fn of(processors: Option<usize>, root: &Path) -> Self {
-        let processors = processors.unwrap_or_else(|| thread::available_parallelism().map_or(1, Into::into));
+    fn of(processors: usize, root: &Path) -> Self {
         Self { processors, quota: quota(root) }
     }
 
@@ -55,7 +54,11 @@ impl Allowed {
 
 /// Returns the number of processors that the process may use.
 pub(crate) fn of_process() -> usize {
-    system::count(true).unwrap_or_else(|| thread::available_parallelism().map_or(1, Into::into))
+    count(true)
+}
+
+fn count(process: bool) -> usize {
+    system::count(process).unwrap_or_else(|| thread::available_parallelism().map_or(1, Into::into))
 }
 
 /// Returns the number of processors for which the process has a quota. Miri has no files.

@@ -49,6 +49,19 @@ pub struct Latch<M: Memory, W> {
 }
 
 /// The number of things that have not ended.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use filch::inside::protocol::latch::{Event, Latch};
+/// use filch_memory::Native;
+///
+/// let latch = Latch::<Native, _>::new(1, Arc::new(Event::<Native>::default()));
+/// assert!(!latch.count().is_over());
+/// // SAFETY: the latch is alive, and one thing ends.
+/// unsafe { Latch::end(&raw const latch) };
+/// assert!(latch.count().is_over());
+/// ```
 pub struct Pending<M: Memory>(M::AtomicUsize);
 
 impl<M: Memory> fmt::Debug for Pending<M> {

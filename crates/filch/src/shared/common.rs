@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crossbeam_queue::SegQueue;
-use filch_memory::{Atomic, Memory, Native, Ordering};
+use filch_memory::{Asymmetric, Atomic, Memory, Native, Ordering};
 use filch_queue::{ChaseLev, Padded, Queue};
 
 use crate::fork::spawned::Spawned;
@@ -84,6 +84,8 @@ pub(crate) struct Common {
     pub(crate) habits: Habits,
     /// Whether there was a processor for each worker when the pool was made.
     pub(crate) fits: bool,
+    /// Whether the system has heavy barriers.
+    pub(crate) has_barriers: bool,
     /// Present if some workers are nearer than others, and thieves prefer them.
     pub(crate) near: Option<Near>,
     /// The number of a worker's newest tasks that thieves leave to it.
@@ -147,6 +149,7 @@ impl Common {
             leaps,
             habits,
             fits: workers <= processors::of_process(),
+            has_barriers: Native::prepare_barriers(),
             near: None,
             kept_back,
         };

@@ -1,8 +1,8 @@
 //! Two lanes for jobs: now, and whenever.
 //!
-//! Jobs of the second lane are in a queue of their own, which workers look at last; but each worker looks there first
-//! after every 64 jobs, so that other jobs cannot keep the lane waiting for ever. In the same way, after each other 32
-//! jobs, it serves jobs from outside before those that workers spawn.
+//! Jobs of the second lane are in a queue of their own, which workers look at last. But now and then it is the lane's
+//! [turn](crate::worker::turns), so that other jobs cannot keep it waiting for ever: a worker looks there first after
+//! every 64 jobs, or 2048 if it always has jobs or forks of its own. Between two such turns, jobs from outside have one.
 //!
 //! Invariant: if workers end their jobs, each job of either lane begins.
 
@@ -15,7 +15,8 @@ use crate::worker::{home::current_home, plumbing::Pool};
 
 impl<P: Pool> ThreadPool<P> {
     /// As [`ThreadPool::spawn`], for a job that can wait: a worker runs it when it finds nothing else to do. Such jobs
-    /// run first in, first out. However much else there is, a worker takes one after every 64 jobs.
+    /// run first in, first out. However much else there is, a worker takes one after every 64 jobs, or every 2048 while
+    /// it always has jobs or forks of its own.
     ///
     /// A running job is not interrupted: a long one should [spawn](crate::spawn_whenever) its parts, or
     /// [yield](crate::yield_now).

@@ -90,14 +90,15 @@ impl Home {
 
     /// Counts a job that it has spawned; the caller then fences.
     pub(crate) fn counts_spawned(&self) {
-        let spawned = self.spawned_in_row.get();
-        if spawned + 1 < MANY {
-            self.spawned_in_row.set(spawned + 1);
-        } else if spawned < MANY && Native::prepare_barriers() && Native::barriers_are_quick() {
-            self.spawned_in_row.set(MANY);
+        if self.is_unfenced() || !self.common.has_barriers {
+            return;
+        }
+        let spawned = self.spawned_in_row.get() + 1;
+        if spawned < MANY {
+            self.spawned_in_row.set(spawned);
+        } else if Native::barriers_are_quick() {
+            self.spawned_in_row.set(spawned);
             self.common.dormitory.unfenced().begin();
-        } else if spawned < MANY {
-            self.spawned_in_row.set(0);
         }
     }
 

@@ -1,14 +1,14 @@
-//! When a worker looks for what it may have passed over each time that it found something nearer.
+//! Turns: now and then a worker looks first for work that it may have passed over, because it found nearer work.
 //!
-//! Invariant: between two turns there are at most [`FINDS`] × ([`PASSES`] + 1) finds.
+//! Invariant: between two turns a worker makes at most [`FINDS`] × ([`PASSES`] + 1) finds.
 
 use std::cell::Cell;
 
 use crate::shared::common::Lane;
 
-/// A worker asks after so many finds whether it is the turn of the others.
+/// After this many finds a worker asks whether it is the next turn.
 const FINDS: i32 = 32;
-/// So many times in a row it is not, because the worker has work itself.
+/// The number of times in a row that it is not, because the worker has work itself.
 const PASSES: u32 = 31;
 
 /// A worker's count of what it finds.
