@@ -1,16 +1,16 @@
 //! Counts of the fences and locked instructions that threads execute, which are the cost of synchronisation.
 //!
-//! They exist only with the feature `count`; without it nothing is counted, and no instruction is spent on it. With it
-//! every such operation costs a few nanoseconds more, so do not time what is counted. Only the operations of
-//! [`Memory`](crate::Memory) and its atomics' traits count, through which the algorithms are written, and none that is
-//! called by the standard library's own name.
+//! They exist only with the feature `count`; without it no instruction is spent on them. With it every counted
+//! operation costs a few nanoseconds more, so do not time a program that counts. Only the operations of
+//! [`Memory`](crate::Memory) and its atomics' traits count, which the algorithms use; calls by the standard library's
+//! own names do not.
 //!
-//! A thread counts what it executes as an owner, and separately what it executes [while it steals](stealing): thieves
-//! that find nothing try again and again, and would hide what owners do.
+//! A thread counts its operations as an owner, and separately its operations [while it steals](stealing): thieves that
+//! find nothing try again and again, and would hide the owners' operations.
 //!
 //! Invariant: a count has one writer, its thread; readers need only a statistic.
 
-/// Counts what `f` executes as a thief's.
+/// Counts the operations that `f` executes as a thief's.
 #[inline(always)]
 pub fn stealing<R>(f: impl FnOnce() -> R) -> R {
     #[cfg(feature = "count")]
@@ -33,7 +33,7 @@ mod counting {
     /// The number of operations of each kind.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub struct Operations {
-        /// Sequentially consistent [fences](crate::Memory::fence). Weaker ones are not counted: on x86-64 they are no
+        /// Sequentially consistent [fences](crate::Memory::fence). Weaker fences are not counted: on x86-64 they are no
         /// instructions.
         pub fences: u64,
         /// Atomic read–modify–writes, whether or not they wrote, and sequentially consistent stores, which a processor
@@ -123,7 +123,7 @@ mod counting {
             Self(COUNTS.with(Arc::clone))
         }
 
-        /// Returns what the thread has executed so far. Exact if the thread has stopped, and that happened before.
+        /// Returns the operations executed so far, exactly if all of the thread's operations happen before this call.
         pub fn counted(&self) -> Counted {
             let read = |counts: &[AtomicU64; 3]| {
                 // Relaxed: a statistic.

@@ -57,10 +57,10 @@ pub unsafe trait Memory: Sized + Send + Sync + 'static {
     /// Cost: with [`Native`], an allocation whose pages the system provides when they are first used.
     ///
     /// # Panics
-    /// If there cannot be that many.
+    /// If the address space cannot hold that many.
     #[track_caller]
     fn nulls<T>(count: usize) -> Box<[Self::AtomicPtr<T>]> {
-        // Not by a closure, which would hide the caller, after whom a checker names the pointers.
+        // Not with a closure, which would hide the caller: a checker names the pointers after it.
         let mut nulls = Vec::with_capacity(count);
         for _ in 0..count {
             nulls.push(Atomic::new(null_mut()));
@@ -68,14 +68,14 @@ pub unsafe trait Memory: Sized + Send + Sync + 'static {
         nulls.into()
     }
 
-    /// Replaces the upper half of a word, which is `former`, and leaves the lower half as it is. Precondition: only one
-    /// thread at a time replaces it, and each sees what the one before has done.
+    /// Replaces the upper half of a word, which is `former`, by `high`, and leaves the lower half as it is.
+    /// Precondition: only one thread at a time replaces the upper half, and each replacement sees the previous one.
     ///
-    /// An update of the whole word with this ordering, with one difference: until its thread has executed a
-    /// sequentially consistent [fence](Memory::fence), it may read a lower half from before the update, by
-    /// [`Memory::load_low`].
+    /// This is an update of the whole word with this ordering, with one difference: until the updating thread has
+    /// executed a sequentially consistent [fence](Memory::fence), its [`Memory::load_low`] may read a lower half from
+    /// before the update.
     ///
-    /// Cost: with [`Native`], a plain store on x86-64, where other targets update.
+    /// Cost: with [`Native`], a plain store on x86-64, and an update on other targets.
     #[track_caller]
     fn store_high(word: &Self::AtomicU64, former: u32, high: u32, order: Ordering) {
         // The carry leaves the word.
@@ -96,7 +96,7 @@ pub unsafe trait Memory: Sized + Send + Sync + 'static {
     fn compiler_fence();
 
     /// Announces that the caller waits for another thread, in a loop whose rounds only read until something changes. A
-    /// checker need not begin another round before that.
+    /// checker need not begin another round before such a change.
     #[track_caller]
     fn spin_loop();
 }
@@ -126,18 +126,18 @@ pub trait Sleep: Memory {
 /// # Safety
 /// This holds once [`Asymmetric::prepare_barriers`] has returned `true`.
 pub unsafe trait Asymmetric: Memory {
-    /// Prepares the barriers. Call it before the first of them; further calls are harmless. `false`: this system has
-    /// none, and both sides have to use [`Memory::fence`] instead.
+    /// Prepares the barriers. Call it before the first of them; further calls are harmless. Returns `false` if this
+    /// system has no barriers; then both sides have to use [`Memory::fence`] instead.
     ///
     /// Cost: microseconds. If the process has several threads, the first heavy barrier takes some ten milliseconds
-    /// more, unless they [have been awaited](Asymmetric::barriers_are_quick).
+    /// more, unless the barriers [have been awaited](Asymmetric::barriers_are_quick).
     #[must_use = "without barriers, both sides have to fence"]
     fn prepare_barriers() -> bool {
         true
     }
 
-    /// Whether the next heavy barrier takes microseconds. If not, begins to see to that, on a thread of its own: so
-    /// whoever can do without a barrier for some ten milliseconds should.
+    /// Returns whether the next heavy barrier takes microseconds. If not, starts a thread that prepares this: a caller
+    /// that can do without a barrier for some ten milliseconds should then do so.
     ///
     /// ```
     /// use filch_memory::{Asymmetric, Native};
@@ -151,7 +151,7 @@ pub unsafe trait Asymmetric: Memory {
         true
     }
 
-    /// Waits until that thread has ended, if there is one.
+    /// Waits until the thread that [`Asymmetric::barriers_are_quick`] has started has ended, if there is one.
     fn await_barriers() {}
 
     /// The cheap side: only a compiler fence.

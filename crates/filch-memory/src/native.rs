@@ -59,13 +59,13 @@ unsafe impl Memory for Native {
         unsafe { Box::from_raw(slice_from_raw_parts_mut(memory, count)) }
     }
 
-    /// Rust has no atomic accesses of different sizes to one place, so this is assembly, and what it means to Rust is
-    /// an atomic update of the whole word with release ordering. Others cannot tell it from one: their accesses are of
-    /// the whole word, the processor stores the half in one step, and writes it and everything before it in the
-    /// program's order, which the assembler's block keeps the compiler to as well. They see it later than an update,
-    /// perhaps after their own updates of the lower half, which it leaves alone. Only the storing thread could tell, by
-    /// a lower half from before: `load_low` may read one, for its block may mean any older value; a load of the whole
-    /// word waits for the store, since no processor puts a load together from the store buffer and the cache.
+    /// Rust has no atomic accesses of different sizes to one place, so this is assembly. To Rust it means an atomic
+    /// update of the whole word with release ordering. Other threads cannot tell the store from such an update: they
+    /// access only the whole word, and the processor stores the half in one step, after all earlier stores in program
+    /// order, which the assembly block makes the compiler keep. They see the store later than an update, perhaps after
+    /// their own updates of the lower half, which it leaves alone. Only the storing thread could tell them apart, by
+    /// reading a lower half from before. `load_low` may read one, since its block may mean any older value; a load of
+    /// the whole word waits for the store, since no processor puts one together from the store buffer and the cache.
     #[cfg(all(target_arch = "x86_64", not(miri), not(filch_without_assembly)))]
     #[inline(always)]
     fn store_high(word: &Self::AtomicU64, _: u32, high: u32, _: Ordering) {
@@ -114,8 +114,8 @@ unsafe impl Memory for Native {
 }
 
 /// On Linux threads sleep on a word by `futex`. If the system refuses that from the beginning, a thread that would
-/// sleep yields instead. If the system refuses later, while threads sleep that nothing can wake any more, the process
-/// ends with a message.
+/// sleep yields instead. If the system refuses later, nothing can wake the threads that sleep, and the process ends
+/// with a message.
 #[cfg(feature = "std")]
 impl crate::Sleep for Native {
     fn wait(word: &Self::AtomicU32, expected: u32) {
@@ -163,7 +163,7 @@ mod futex {
         if matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EINTR)) { Ok(()) } else { Err(error) }
     }
 
-    /// Returns whether threads can be woken; found out before the first one sleeps.
+    /// Returns whether the system can wake threads, which is found out before the first one sleeps.
     fn works(word: &AtomicU32) -> bool {
         // Relaxed, here and below: a fact about the system, which publishes nothing.
         if SYSTEM.load(Ordering::Relaxed) == UNKNOWN {
@@ -236,13 +236,13 @@ mod membarrier {
     use std::sync::{Mutex, PoisonError};
 
     /// Whether the process is registered, as far as is known here; or the number of the process that has begun to
-    /// register itself. The child of a `fork` has not, since the thread that does it is the parent's.
+    /// register itself. The child of a `fork` has not begun, since the registering thread is the parent's.
     static REGISTRATION: AtomicU32 = AtomicU32::new(UNKNOWN);
     const UNKNOWN: u32 = 0;
     const DONE: u32 = u32::MAX;
 
-    /// The process that has begun, and the thread that does it, unless it has ended or been awaited. Only that thread
-    /// waits for the lock: the child of a `fork` may find it locked for ever.
+    /// The process that has begun to register itself, and its registering thread, unless that thread has ended or been
+    /// awaited. Only that thread waits for the lock, since the child of a `fork` may find it locked for ever.
     static THREAD: Mutex<Option<Kept>> = Mutex::new(None);
 
     struct Kept {
@@ -268,9 +268,9 @@ mod membarrier {
         command(order) == 0
     }
 
-    /// A process with several threads waits for its registration (a grace period of the kernel's: ten milliseconds on
-    /// two processors, thirty on sixteen), and a process with one does not. So the latter registers here, and the
-    /// former when it first needs it.
+    /// A process with several threads waits for its registration (a grace period of the kernel: ten milliseconds on two
+    /// processors, thirty on sixteen), and a process with one thread does not. So a process with one thread registers
+    /// here; one with several registers when it first needs a barrier.
     pub(super) fn prepare() -> bool {
         const BOTH: core::ffi::c_long = (PRIVATE_EXPEDITED | REGISTER_PRIVATE_EXPEDITED) as core::ffi::c_long;
         let known = command(QUERY);
@@ -279,7 +279,7 @@ mod membarrier {
 
     fn registers() -> bool {
         let is_done = does(REGISTER_PRIVATE_EXPEDITED);
-        // Relaxed: the kernel orders its own knowledge, and `run` asks it again, also if this has failed.
+        // Relaxed: the kernel orders its own knowledge, and `run` asks it again, even if this call has failed.
         REGISTRATION.store(DONE, Ordering::Relaxed);
         is_done
     }
@@ -303,12 +303,12 @@ mod membarrier {
             *kept = Some(Kept { process: this, thread });
             return false;
         }
-        // Then this one waits.
+        // Without such a thread, this thread registers, and waits.
         registers()
     }
 
-    /// Starts the thread. The standard library's threads may begin with a lock that nobody releases in the child of a
-    /// `fork`.
+    /// Starts the registering thread. It is none of the standard library's: those may begin with a lock that nobody
+    /// releases in the child of a `fork`.
     fn start() -> Option<libc::pthread_t> {
         const STACK: usize = 64 << 10;
         let (mut attributes, mut thread) = (MaybeUninit::uninit(), MaybeUninit::uninit());
@@ -361,8 +361,8 @@ mod membarrier {
     }
 
     pub(super) fn run() {
-        // The kernel remembers the registration of a process, and refuses before it. Its other reasons are known to
-        // `prepare`.
+        // The kernel remembers the registration of a process, and refuses barriers before it. `prepare` has ruled out
+        // its other reasons to refuse.
         let is_done = does(PRIVATE_EXPEDITED) || registers() && does(PRIVATE_EXPEDITED);
         assert!(is_done, "the barriers are not ready, or no longer allowed");
     }

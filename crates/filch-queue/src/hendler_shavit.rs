@@ -4,9 +4,9 @@
 //! <https://doi.org/10.1145/571825.571876>. The form here has the same properties and fewer cases.
 //!
 //! **Idea.** The oldest tasks, about half of all, are public: one word holds their range, and a thief takes any number
-//! from its old end with one compare-and-swap. The others are the owner's, which works on them as on a private stack.
-//! The owner reads the word in every operation, but changes it only when the deque has doubled, when nothing is public
-//! any more, and to take back half of the range when nothing private is left: a logarithmic number of times.
+//! from its old end with one compare-and-swap. The owner works on the others as on a private stack. The owner reads the
+//! word in every operation, but changes it only a logarithmic number of times: when the deque has doubled, when nothing
+//! is public any more, and, to take back half of the range, when nothing private is left.
 //!
 //! **Fields.** Each on its own line.
 //! * `range`: (top: low 32 bits, length: high 32 bits), the public indices [top, top + length). Written by all.
@@ -16,8 +16,8 @@
 //! * private to the owner: `bottom` (a copy), `end`: one past the public range.
 //!
 //! **Invariants.** (Indices are 32-bit numbers that wrap.)
-//! * I1: top ≤ end ≤ bottom, and end = top + length: a steal raises top by what it takes off length.
-//! * I2: length = 0 ⇒ top = end, and no thief writes the word until the owner does. So the owner need not swap then.
+//! * I1: top ≤ end ≤ bottom, and end = top + length: a steal raises top and lowers length by the same number.
+//! * I2: length = 0 ⇒ top = end, and no thief writes the word until the owner does. So the owner may then just store.
 //! * I3: every index in [top, bottom) is public, or private to the owner; it leaves the public range only by a
 //!   compare-and-swap on the word.
 //! * I4: a slot is filled only when empty, and emptied only by the thread entitled to its index: the handshake, H1 and
@@ -31,14 +31,14 @@
 //!
 //! **Memory model.** Rust's; no fence anywhere.
 //!
-//! **Progress.** Owner wait-free (spurious failures aside): a swap that fails in `pop` fails because a task has been
-//! taken. Steal lock-free. A thief that stops between winning its range and emptying the slots costs these slots.
+//! **Progress.** Owner wait-free (spurious failures aside): a swap in `pop` fails only because a task has been taken.
+//! Steal lock-free. A thief that stops between winning its range and emptying the slots costs these slots.
 //! **Capacity.** A ring; a push is refused while its slot is not empty.
 //!
-//! **Departures.** The paper's range has a tag instead of the handshake and a length that is a power of two, and moves
-//! when the deque's length passes one; its thief takes all of the range, and its array does not wrap. Here a thief may
-//! take less, since [`steal`](crate::Thief::steal) is for one task. So a pop whose swap fails tries again: the failure
-//! means at most that something is gone, not that everything is. Tests: `queues/battery.rs`, `queues/stalled.rs`,
+//! **Departures.** The paper's range has a tag instead of the handshake, its length is a power of two, and it moves
+//! when the deque's length passes a power of two. Its thief takes all of the range, and its array does not wrap. Here a
+//! thief may take less, since [`steal`](crate::Thief::steal) is for one task. So a pop whose swap fails tries again:
+//! the failure does not mean that all of the range is gone. Tests: `queues/battery.rs`, `queues/stalled.rs`,
 //! `queues/many.rs`.
 //!
 //! **Names.** The paper's `stealRange` is `range`, its `bot` is `bottom`; its `stealLast` is `end` - 1.
@@ -94,7 +94,7 @@ pub struct Thief<M: Memory = Native> {
     shared: Arc<Shared<M>>,
 }
 
-/// Indices are 32-bit numbers, and those in use must differ.
+/// Indices are 32-bit numbers, and the indices in use must differ.
 const MAX_CAPACITY: usize = 1 << 30;
 
 const fn pack(top: u32, length: u32) -> u64 {
@@ -154,8 +154,8 @@ impl<M: Memory> Owner<M> {
 
     #[inline]
     fn range(&self) -> u64 {
-        // Relaxed: the owner wrote itself what it takes back, and a swap validates what it does because of a length
-        // above 0. A length of 0 is exact: only the owner raises it.
+        // Relaxed: the owner itself wrote the tasks that it takes back, and a swap validates each change that rests on
+        // a length above 0. A length of 0 is exact: only the owner raises it.
         self.shared.range.load(Ordering::Relaxed)
     }
 
@@ -189,7 +189,8 @@ impl<M: Memory> Owner<M> {
             if length == 0 {
                 return false;
             }
-            // Relaxed: this thread wrote what comes back, and an update continues the release sequence for what stays.
+            // Relaxed: this thread wrote the tasks that come back, and an update continues the release sequence for the
+            // rest.
             let new = pack(top, length / 2);
             match self.shared.range.compare_exchange_weak(word, new, Ordering::Relaxed, Ordering::Relaxed) {
                 Ok(_) => {
@@ -201,7 +202,7 @@ impl<M: Memory> Owner<M> {
         }
     }
 
-    /// Makes a task public if none is and there are any.
+    /// Publishes private tasks, if there are any and no task is public.
     #[inline]
     fn share(&mut self) {
         if self.bottom != self.end && unpack(self.range()).1 == 0 {
@@ -250,8 +251,7 @@ impl<M: Memory> crate::Owner<Task> for Owner<M> {
 }
 
 impl<M: Memory> Thief<M> {
-    /// Takes the oldest public tasks, as many as `of` returns for their number, which is not 0; returns the first index
-    /// and how many.
+    /// Takes the `of(n)` oldest of the n public tasks, unless n is 0; returns the first index and the number taken.
     #[inline]
     fn claim(&self, of: impl FnOnce(u32) -> u32) -> Steal<(u32, u32)> {
         let range = &self.shared.range;

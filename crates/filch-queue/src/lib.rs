@@ -60,12 +60,12 @@
 //! | [`HendlerShavit`] | nothing until the deque doubles or runs low | the older half, all of it at once |
 //! | [`BwosL`] | a swap or a store per block | all but the owner's block |
 //! | [`BwosF`], first in, first out | a store per push, two atomic updates per block | all but the block the owner reads |
-//! | [`PadWs`] | as `BwosL`, and a check for requests | everything; from the owner's block when it answers |
+//! | [`PadWs`] | as `BwosL`, and a check for requests | everything; from the owner's block when the owner answers |
 //! | [`Adws`] | a check for requests | everything, when the owner answers |
 //! | [`Wsq`] | three atomic updates per push, two per pop | everything, several at once |
 //! | [`WsqPacked`] | one atomic update per push, two per pop | everything, several at once |
 //! | [`OneExposed`] | nothing; a swap for the oldest task | the oldest; the next one at the owner's next operation |
-//! | [`PdqR`], [`PdqR2`] | a check for requests | everything, when the owner answers, for which a thief waits |
+//! | [`PdqR`], [`PdqR2`] | a check for requests | everything, when the owner answers; a thief waits for the answer |
 //! | [`PdqRAsync`], [`PdqR2Async`] | a check for requests | everything, when the owner answers |
 //! | [`PdqS`] | a look at the clock | everything, when the owner deals |
 //! | [`PdqSTold`], [`PdqSOneStep`] | a check for an idle thief, then the clock | everything, when the owner deals |
@@ -76,11 +76,11 @@
 //!
 //! # What the owner pays
 //!
-//! The table counts the instructions that the owner executes on x86-64 without thieves, by stepping through a release
-//! build. It names fences and other locked instructions (atomic read-modify-writes) separately, because they cost tens
-//! of cycles each. A pair is a push and the pop after it, with 480 other tasks in the queue or none. A run has 64
-//! operations. The caller's own instructions are subtracted. The benchmark `instructions` prints the tables for your
-//! compiler, with all features; the benchmark `owner` measures the time.
+//! The table gives the number of instructions that the owner executes on x86-64 without thieves, counted by stepping
+//! through a release build. It names fences and other locked instructions (atomic read-modify-writes) separately,
+//! because they cost tens of cycles each. A pair is a push and the pop after it, with 480 other tasks in the queue or
+//! none. A run has 64 operations. The caller's own instructions are subtracted. The benchmark `instructions` prints the
+//! tables for your compiler, with all features; the benchmark `owner` measures the time.
 //!
 //! | queue | pair, over other tasks | pair, the only task | push, in a run | pop, in a run |
 //! |---|---|---|---|---|
@@ -120,8 +120,8 @@
 //! | `lace:moves=half-stores` | 38 | 38 | 24 | 21 |
 //! | `crossbeam-deque` | 53, 1 fence | 50, 1 fence, 1 locked | 21 | 38, 1 fence |
 //!
-//! An owner of eight tasks pays this when a thief asks, and when it takes a task back; those that deal, without their
-//! clock:
+//! The next table is for an owner with eight tasks that answers a thief or takes a task back. Owners that deal run
+//! without their clock:
 //!
 //! | queue | poll that answers a thief | pop that takes shared or granted tasks back |
 //! |---|---|---|
@@ -134,30 +134,30 @@
 //! | `padws` | 114 | 145, 2 locked |
 //! | `adws` | 102 | 99, 1 locked |
 //!
-//! Where a form that a paper prints does without something that ours has, or the other way round:
+//! In some queues a paper's form and ours execute different instructions:
 //!
-//! * `lace:moves=half-stores`, the paper's, shares tasks by a store and takes them back by a store and a fence, where
-//!   `lace` makes an atomic update each time: it stores to half of a word, which thieves swap as a whole. Ours keeps
-//!   the updates, since Rust's memory model has no such store, nor has any target but x86-64, and the update is one for
-//!   many tasks. Forks and joins on filch's task stack, which has both forms too, execute neither.
-//! * `pdq-r`, the paper's, answers by a load and a store, `pdq-r-async` by a swap: its thieves wait for the answer, so
-//!   nobody takes a request back. Ours keeps the swap, so that thieves need not wait for an owner that does not run.
+//! * `lace:moves=half-stores`, the paper's form, shares tasks by a store and takes them back by a store and a fence. It
+//!   stores to half of a word that thieves swap as a whole. `lace` makes an atomic update each time. Ours keeps the
+//!   updates because only x86-64 has such a store, Rust's memory model has none, and one update serves many tasks.
+//!   Filch's task stack has both forms too; its forks and joins execute neither.
+//! * `pdq-r`, the paper's form, answers by a load and a store: its thieves wait for the answer, so nobody takes a
+//!   request back. `pdq-r-async` answers by a swap, so that thieves need not wait for an owner that does not run.
 //!   `pdq-r2` is as `pdq-r`.
-//! * `pdq-s-one-step`, the paper's for one task, deals by a compare-and-swap; `pdq-s-told` claims a desk by one, lays
-//!   the task on it, and says so by a store. Ours keeps two steps, so that a thief can get several tasks. Without
-//!   thieves they are the same.
-//! * `the-unfenced` and `chase-lev-unfenced` are right only without thieves. `ff-the`, `ff-cl` and `thep` take that
-//!   over: they pay a store instead, the pad, which the papers' runtimes make anyway.
-//! * `thep-impatient` differs from `thep`, and a delegating queue whose thieves poll from one whose thieves come back,
-//!   in what thieves do: the owner executes the same.
-//! * `wsq`, its source's, is slower than `wsq-packed`: it exchanges slots where ours loads and stores.
+//! * `pdq-s-one-step`, the paper's form for one task, deals by a compare-and-swap. `pdq-s-told` claims a desk by a
+//!   compare-and-swap, lays the task on it, and says so by a store. Ours keeps two steps, so that a thief can get
+//!   several tasks. Without thieves both forms cost the same.
+//! * `the-unfenced` and `chase-lev-unfenced` are right only without thieves. `ff-the`, `ff-cl` and `thep` omit the same
+//!   fence, and pay for a store instead, the pad, which the papers' runtimes make anyway.
+//! * Only the thieves differ between `thep-impatient` and `thep`, and between a delegating queue whose thieves poll and
+//!   one whose thieves come back: the owners execute the same.
+//! * `wsq`, its source's form, is slower than `wsq-packed`, ours: it exchanges slots where ours loads and stores.
 //!
 //! A test confirms these fences and updates in the machine code (`tests/emitted`).
 //!
 //! The table does not show the cost of contention. [`The`], `FfThe` and `Thep` take their lock only when a thief is at
 //! the same task. [`Lace`], [`Dsq`] and [`HendlerShavit`] make an atomic update when they share tasks or take shared
-//! ones back. The block queues make one or two when they take over a block. And the owner has to fetch from another
-//! processor whatever thieves have written.
+//! ones back. The block queues make one or two updates when they take over a block. The owner also has to fetch from
+//! another processor whatever thieves have written.
 //!
 //! # Tasks
 //!

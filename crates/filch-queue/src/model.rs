@@ -94,7 +94,7 @@ impl<T: Copy + PartialEq> Model<T> {
         .copied()
     }
 
-    /// Returns the task that a steal should return. If more than the order decides, this is the oldest.
+    /// Returns the task that a steal should return. If the order alone does not decide, this is the oldest.
     pub fn thief_next(&self) -> Option<T> {
         match self.promises.steals {
             StealOrder::OldestFirst | StealOrder::OldestShared | StealOrder::Unordered => self.tasks.front(),

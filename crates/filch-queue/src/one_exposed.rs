@@ -4,8 +4,8 @@
 //! Programs by Work Stealing with Private Deques*, PPoPP 2013, <https://doi.org/10.1145/2442516.2442538>, where it is
 //! credited to Alexandros Tzannes. The protocol below is ours.
 //!
-//! **Idea.** The owner keeps its tasks in a private deque and puts the oldest into a cell. A thief takes what is in the
-//! cell. At its next operation the owner sees that the cell is empty and puts the next oldest there. No thief ever
+//! **Idea.** The owner keeps its tasks in a private deque and puts the oldest into a cell. A thief takes the task in
+//! the cell. At its next operation the owner sees that the cell is empty and puts the next oldest there. No thief ever
 //! waits for an answer to a request, and thieves get at most one task per operation of the owner.
 //!
 //! **Fields.** Each on its own line.
@@ -28,8 +28,8 @@
 //! **Memory model.** Rust's; no fence anywhere. **Progress.** Owner wait-free (except for growing, which allocates),
 //! steal lock-free. **Capacity.** Grows.
 //!
-//! **Departures.** A thief empties the cell by a compare-and-swap on the word that it has seen there: if the same word
-//! has come back, it is a newer task's, which the swap returns. `has_private` is ours, for workers that go to sleep.
+//! **Departures.** A thief empties the cell by a compare-and-swap on the word that it has seen there. If the same word
+//! has come back, it names a newer task, which the swap returns. `has_private` is ours, for workers that go to sleep.
 //! Tests: `queues/battery.rs` (hints, starvation), and the checker's `hint` scenarios.
 //!
 //! **Names.** Ours.
@@ -119,7 +119,7 @@ unsafe impl<M: Memory> Queue<M> for OneExposed {
 impl<M: Memory> Owner<M> {
     #[inline]
     fn nothing_is_exposed(&self) -> bool {
-        // Relaxed: I1, and the owner fills a cell late that it sees empty late.
+        // Relaxed: I1; an owner that sees late that the cell is empty fills it late.
         self.shared.cell.load(Ordering::Relaxed).is_null()
     }
 
@@ -145,7 +145,7 @@ impl<M: Memory> Owner<M> {
         if self.nothing_is_exposed() {
             return None;
         }
-        // Relaxed: the task is the owner's own, the swap decides which thread has it, and thieves leave nothing in the
+        // Relaxed: the task is the owner's own, the swap decides which thread gets it, and thieves leave nothing in the
         // cell.
         Task::from_word(self.shared.cell.swap(Task::NO_WORD, Ordering::Relaxed))
     }

@@ -11,7 +11,7 @@
 //!
 //! **Fields, invariants, edges.** Those of [`blocks`](crate::blocks) and of [`delegation`](crate::delegation), and
 //! * P1: a granted entry is handed out in the sense of `blocks`: the taker adds to `done`.
-//! * P2: when the owner goes down past a block, no granted task of that block is waiting, unless revocation is off.
+//! * P2: when the owner goes down past a block, no granted task of that block is untaken, unless revocation is off.
 //!
 //! **Memory model.** Rust's; no fence anywhere.
 //!
@@ -19,14 +19,14 @@
 //! owner's next operation, and says so instead of waiting. **Capacity.** As an array: a granted entry is used again
 //! only with its whole block.
 //!
-//! **Departures.** The announcement fixes blocks, delegation in the owner's block, answers that are positions, and that
-//! a steal collects before it asks again. Ours are the encoding, the choice of the oldest task to grant, taking grants
-//! of others, and revocation. An owner whose block is empty takes back what was granted there before it goes down to a
-//! lower block, not only when there is none. So a pop returns the newest task that no thread has taken, as fork–join
-//! requires. Delegation may use up a whole block above others that are open; a pop skips such blocks. A steal whose
-//! request was answered with nothing reports an empty queue and asks again. In filch's pools, as in the paper's, a
-//! thief that has asked goes on and collects when it next visits the queue, so it may have asked several owners; what
-//! it does not collect is revoked, or other thieves take it. With [`Answers::Polled`] it stays for a while. See also
+//! **Departures.** The announcement fixes blocks, delegation in the owner's block, positions as answers, and a steal
+//! that collects before it asks again. Ours are the encoding, granting the oldest task, taking other thieves' grants,
+//! and revocation. An owner whose block is empty takes back its grants there before it goes down to a lower block, not
+//! only when there is no lower block. So a pop returns the newest task that no thread has taken, as fork–join requires.
+//! Delegation may use up a whole block above others that are open; a pop skips such blocks. A steal whose request was
+//! answered with nothing reports an empty queue and asks again. In filch's pools, as in the paper's, a thief that has
+//! asked goes on and collects when it next visits the queue, so it may have asked several owners; a grant that it does
+//! not collect is revoked, or another thief takes it. With [`Answers::Polled`] it stays for a while. See also
 //! [`bwos_l`](crate::bwos_l). Tests: `queues/battery.rs` (all).
 //!
 //! **Names.** See `blocks` and `delegation`.
@@ -135,7 +135,7 @@ unsafe impl<M: Memory> Queue<M> for PadWs {
     }
 
     fn make(capacity: usize, thieves: usize, params: &Params) -> (Owner<M>, Vec<Thief<M>>) {
-        // It has at most as many slots as there are positions.
+        // There are at most as many slots as positions.
         let (shared_blocks, blocks) = Blocks::new(capacity, params.block_size);
         let (shared_desk, desk) = Desk::new(thieves, &params.delegation);
         let shared = Arc::new(Shared { blocks: shared_blocks, desk: shared_desk, delegation: params.delegation });
@@ -186,7 +186,7 @@ impl<M: Memory> Owner<M> {
                 None => break,
             }
         }
-        // With revocation there are none.
+        // With revocation no grant is left here.
         if !desk.looks_for_granted(&shared.desk) {
             blocks.found_empty(&shared.blocks);
         }

@@ -20,9 +20,9 @@ pub struct Promises {
     pub paper: &'static str,
     /// The figure, listing or section of the paper that the queue follows. Empty if there is no paper.
     pub follows: &'static str,
-    /// The points in which the queue departs from that, a sentence each; none if it is as printed. Not among them is
-    /// what all queues share: a task is one word, a push that finds no room returns its task, and orderings are those
-    /// that Rust's memory model needs.
+    /// The queue's departures from that, a sentence each; none if it is as printed. Departures of all queues are left
+    /// out: a task is one word, a push that finds no room returns its task, and orderings are as Rust's memory model
+    /// needs.
     pub departures: &'static [&'static str],
     /// Which task the owner's pop returns, if no thief interferes.
     pub order: Order,
@@ -79,7 +79,7 @@ pub enum Order {
 pub enum StealOrder {
     /// The oldest.
     OldestFirst,
-    /// The oldest of those that thieves can take.
+    /// The oldest task that thieves can take.
     OldestShared,
     /// The newest.
     NewestFirst,
@@ -87,12 +87,12 @@ pub enum StealOrder {
     Unordered,
 }
 
-/// How often a task that was pushed is returned, once everything is drained.
+/// How often a pushed task has been returned when the queue is drained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
     /// Once.
     ExactlyOnce,
-    /// Once, and perhaps again, to any thread, if another thread took a task at the same time. For tasks that may run
+    /// Once, and perhaps again to any thread if another thread took a task at the same time. For tasks that may run
     /// twice.
     AtLeastOnce,
 }
@@ -120,7 +120,8 @@ pub enum Progress {
     /// The owner has to answer first; the attempt returns [`Steal::Pending`](crate::Steal::Pending) and does not wait.
     OwnerDependent,
     /// As `Blocking`, and an attempt may wait for the owner's next pop or [poll](crate::Owner::poll). After a poll no
-    /// thief waits until the owner's next push or pop: it polls before it waits for a thief, steals, sleeps or leaves.
+    /// thief waits until the owner's next push or pop. An owner polls before waiting for a thief, stealing, sleeping or
+    /// leaving.
     WaitsForOwner,
 }
 
@@ -131,7 +132,7 @@ pub enum Stealable {
     All,
     /// All but some of the newest; their maximum is fixed when the queue is made.
     AllButNewest,
-    /// All but those in the block from which the owner takes its own.
+    /// All but the tasks in the block from which the owner takes.
     OtherBlocks,
     /// The tasks that the owner has shared; it shares more while it pushes, pops or polls.
     Shared,
@@ -146,8 +147,8 @@ pub enum Stealable {
 pub enum MemoryModel {
     /// Rust's, hence every target.
     Rust,
-    /// Rust's, and asymmetric barriers ([`Asymmetric`](filch_memory::Asymmetric)), which Rust's does not cover. Where
-    /// the system has none, the queue uses fences instead, and Rust's model is enough: hence every target.
+    /// Rust's, and asymmetric barriers ([`Asymmetric`](filch_memory::Asymmetric)), which Rust's model does not cover.
+    /// Without such barriers the queue uses fences, and Rust's model is enough: hence every target.
     AsymmetricBarriers,
     /// One thread's: the owner must be alone, and [`Queue::make`](crate::Queue::make) refuses thieves.
     OneThread,

@@ -34,33 +34,32 @@ pub trait Owner<T> {
     fn pop(&mut self) -> Option<T>;
 
     /// Answers thieves. Pushing and popping do so too. If [`Promises::owner_must_poll`], call it when the owner does
-    /// neither for long, and in every loop in which the owner waits.
+    /// neither for a long time, and in every loop in which the owner waits.
     #[inline]
     fn poll(&mut self) {}
 
-    /// Answers pending calls; until the next push or poll no thief waits for this owner. For an owner that is about to
-    /// sleep or to go home, in a pool of a queue whose thieves do not [withdraw](Queue::WITHDRAWS).
+    /// Answers pending requests; until the next push, poll or [`offers(true)`](Self::offers) no thief waits for
+    /// this owner. Call it before the owner sleeps or leaves, if the queue's thieves do not [withdraw](Queue::WITHDRAWS).
     #[inline]
     fn rest(&mut self) {}
 
-    /// Says whether there is something to give besides what is in the queue, such as a part of the task that runs:
-    /// thieves that look first whether to ask see it. An owner that answers may take that back, so it says it again
-    /// whenever it looks up.
+    /// Says whether the owner can give more than the tasks in the queue, such as a part of the running task. Thieves
+    /// that check before they ask see this. An answer may reset it, so the owner repeats it at each check for requests.
     #[inline]
     fn offers(&mut self, _more: bool) {}
 
-    /// Whether somebody would get a task if there were one more in the queue. Unless the queue knows who asks: whether
-    /// it is empty.
+    /// Returns whether a thief would get a task if the owner pushed one. A queue that does not know who asks returns
+    /// whether it is empty.
     #[inline]
     fn is_wanting(&mut self) -> bool {
         self.len_hint() == 0
     }
 
-    /// Returns about how many tasks there are. Thieves may be taking some of them; a queue that does not know how many
+    /// Returns the approximate number of tasks. Thieves may be taking some of them; a queue that does not know how many
     /// shared tasks are left may count them as one.
     fn len_hint(&self) -> usize;
 
-    /// From now on counts there what it counts, if the algorithm counts anything.
+    /// Counts this handle's events there from now on, if the algorithm counts anything.
     fn count_in(&mut self, _: &Arc<Counts>) {}
 }
 
@@ -82,9 +81,9 @@ pub trait Thief<T> {
     /// [`Progress::WaitsForOwner`](crate::Progress::WaitsForOwner).
     fn steal(&mut self) -> Steal<T>;
 
-    /// Settles this thief's outstanding request. Call it before the thread sleeps or leaves, until it returns `None`: a
-    /// returned task belongs to this thief, as if stolen. Where a request cannot be
-    /// [withdrawn](Queue::WITHDRAWS), it waits for the owner's next operation.
+    /// Settles this thief's outstanding request. Before the thread sleeps or leaves, call it until it returns `None`: a
+    /// returned task belongs to this thief, as if stolen. If a request cannot be [withdrawn](Queue::WITHDRAWS), the
+    /// call waits for the owner's next operation.
     #[inline]
     #[must_use = "a task returned belongs to the caller and is lost if ignored"]
     fn quiesce(&mut self) -> Option<T> {
@@ -93,27 +92,27 @@ pub trait Thief<T> {
 
     /// Returns whether there may be a task in the queue: a cheap check for a worker that is about to sleep.
     ///
-    /// It is true if a task is there whose push is ordered before the call: the push happens before the call, or a
-    /// sequentially consistent fence after the push precedes one before the call. It may be true without a task, and it
-    /// counts tasks that thieves cannot take yet. A thief that wants those must try to steal before it sleeps, so that
-    /// the owner knows. A task set aside for a thief counts for that thief.
+    /// It is true if the queue holds a task whose push is ordered before the call: the push happens before the call, or
+    /// a sequentially consistent fence after the push precedes one before the call. It may be true without a task, and
+    /// it counts tasks that thieves cannot take yet. A thief that wants such tasks must try to steal before it sleeps,
+    /// so that the owner knows. A task set aside for a thief counts for that thief.
     fn has_work_hint(&self) -> bool;
 
-    /// As [`has_work_hint`](Self::has_work_hint), but need not see the newest tasks, as many as thieves
-    /// [leave to the owner](Queue::kept_back): a worker that could only watch them sleeps.
+    /// As [`has_work_hint`](Self::has_work_hint), but may ignore the newest tasks that thieves [leave to the
+    /// owner](Queue::kept_back): a worker that could not take them sleeps.
     #[inline]
     fn has_stealable_hint(&self) -> bool {
         self.has_work_hint()
     }
 
-    /// Whose the task was that it has returned last, by worker, if that need not be this handle's
+    /// Returns the worker whose task this handle returned last, if that need not be the handle's
     /// [victim](Queue::BY_VICTIM). For queues [made together](Queue::make_together).
     #[inline]
     fn taken_from(&self) -> Option<usize> {
         None
     }
 
-    /// From now on counts there what it counts, if the algorithm counts anything.
+    /// Counts this handle's events there from now on, if the algorithm counts anything.
     fn count_in(&mut self, _: &Arc<Counts>) {}
 }
 
@@ -155,7 +154,7 @@ pub trait StealMany<T>: Thief<T> {
 ///
 /// # Safety
 /// * The two sides, [`StealMany`] included, return only words that have been pushed, and each as often as
-///   [`PROMISES`](Self::PROMISES) says: a receiver may be the only one, and runs what the word points to.
+///   [`PROMISES`](Self::PROMISES) says: a receiver may rely on being the only one, and runs the word's job.
 /// * What happens before a push happens before the return of its word.
 /// * The owner's operations do not unwind: its frames hold the tasks that it takes back.
 /// * If [`THIEVES_ALIKE`](Self::THIEVES_ALIKE), threads may share a thief's handle and call
@@ -184,8 +183,8 @@ pub unsafe trait Queue<M: Memory = Native>: Sized + 'static {
     const THIEVES_ALIKE: bool = false;
 
     /// Whether a thief that has asked may go away, since [`quiesce`](crate::Thief::quiesce) withdraws its request.
-    /// Otherwise it waits for the answer; its own owner's end has to answer others meanwhile, and each owner has to
-    /// [rest](crate::Owner::rest) before it is silent.
+    /// Otherwise it waits for the answer. Meanwhile its own owner's end has to answer others, and each owner has to
+    /// [rest](crate::Owner::rest) before it stops answering.
     const WITHDRAWS: bool = true;
 
     /// Whether the owner itself hands over each task that a thief gets, and [counts](Counts::grants) it before the
@@ -194,8 +193,8 @@ pub unsafe trait Queue<M: Memory = Native>: Sized + 'static {
     /// be too high for a moment, and is never too low.
     const HANDS_OVER: bool = false;
 
-    /// Whether every pop that returns a task executes a sequentially consistent fence, so that what the owner has
-    /// stored before is seen by all before it loads what the task loads.
+    /// Whether every pop that returns a task executes a sequentially consistent fence, so that all threads see the
+    /// owner's earlier stores before the owner executes the task's loads.
     const FENCES_POPS: bool = false;
 
     /// Whether a handle returns only tasks of its victim. Otherwise its [thief](crate::Thief::taken_from) says whose
@@ -222,14 +221,14 @@ pub unsafe trait Queue<M: Memory = Native>: Sized + 'static {
         not_alike()
     }
 
-    /// Returns whether a thread whose attempt is [`Pending`](Steal::Pending) had better poll for the answer for a
-    /// while. Otherwise it goes on elsewhere, and collects the answer when it comes back.
+    /// Returns whether a thread whose attempt is [`Pending`](Steal::Pending) should poll for the answer for a while.
+    /// Otherwise it goes on elsewhere, and collects the answer when it comes back.
     fn polls(_: &Self::Thief) -> bool {
         matches!(Self::PROMISES.stealable, Stealable::OnRequest)
     }
 
-    /// How many of the owner's newest tasks thieves leave to it, at most: with no more of them than that, nothing can
-    /// be stolen. `usize::MAX` if thieves leave everything.
+    /// Returns how many of the newest tasks thieves leave to the owner, at most. If the queue holds no more than that,
+    /// nothing can be stolen. `usize::MAX` means that thieves leave everything.
     ///
     /// ```
     /// use filch_queue::{BwosL, ChaseLev, Queue};
@@ -248,9 +247,9 @@ pub unsafe trait Queue<M: Memory = Native>: Sized + 'static {
     /// If `capacity` is more than the algorithm can count or memory can hold.
     fn make(capacity: usize, thieves: usize, params: &Self::Params) -> (Self::Owner, Vec<Self::Thief>);
 
-    /// Makes the queues of the workers of one pool, at least one, if they have something in common: in some algorithms
-    /// a worker has one place where it receives tasks, whoever gives them. `None`: [each is made](Self::make) by
-    /// itself, and the handles are [dealt out](deal_out).
+    /// Makes the queues of one pool's workers, at least one, if the queues have something in common: in some algorithms
+    /// a worker receives the tasks of all givers in one place. `None` means that [each is made](Self::make) by itself,
+    /// and that the handles are [dealt out](deal_out).
     ///
     /// # Safety
     /// One thread at a time uses the handles of one worker.
@@ -262,7 +261,7 @@ pub unsafe trait Queue<M: Memory = Native>: Sized + 'static {
     }
 }
 
-/// A worker's end of its own queue, and its handles on the others', by worker; its own place holds nothing.
+/// A worker's end of its own queue, and its handles on the others' queues, by worker; at its own number there is none.
 pub type Hand<Q, M = Native> = (<Q as Queue<M>>::Owner, Vec<Option<<Q as Queue<M>>::Thief>>);
 
 /// Deals out the handles on each worker's queue, one for each of the other workers.
@@ -286,7 +285,7 @@ pub fn deal_out<Q: Queue<M>, M: Memory>(made: Vec<(Q::Owner, Vec<Q::Thief>)>) ->
     })
 }
 
-/// Makes each worker's queue, and deals out the handles on it, each made for the worker of that number.
+/// Makes each worker's queue, and deals out the handles on it. Each handle is made for the worker that receives it.
 pub(crate) fn deal<O, T, H: FnMut(usize) -> T>(
     workers: usize,
     mut make: impl FnMut(usize) -> (O, H),

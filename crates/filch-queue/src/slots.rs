@@ -76,7 +76,7 @@ impl<M: Memory> Ring<M> {
     }
 
     /// Does what [`Ring::read`] does, and acquires from the slot's [`Ring::publish`]: for protocols whose index does
-    /// not.
+    /// not acquire.
     #[inline]
     #[track_caller]
     pub fn read_published(&self, index: usize) -> Option<Task> {

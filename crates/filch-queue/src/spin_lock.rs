@@ -8,7 +8,7 @@
 //! work happens before the next holder's. The compare-and-swap drains the store buffer of a processor that has one; the
 //! fence-free queues rely on that.
 //!
-//! Neither fair nor able to sleep. No foreign code runs under it.
+//! The lock is not fair, and its waiters do not sleep. No foreign code runs under it.
 
 use filch_memory::{Atomic, Memory, Ordering};
 
@@ -25,7 +25,7 @@ impl<M: Memory> SpinLock<M> {
         Self { locked: Atomic::new(false) }
     }
 
-    /// Takes the lock, however long that takes.
+    /// Takes the lock, and waits until it is free.
     pub(crate) fn lock(&self) -> Guard<'_, M> {
         loop {
             if let Some(guard) = self.try_lock() {

@@ -8,7 +8,7 @@
 /// once bwos_f: filch_queue::BwosF, fifo;
 /// ```
 ///
-/// First comes how worklists can use the queue:
+/// The first word says how worklists can use the queue:
 ///
 /// | word | meaning |
 /// |---|---|
@@ -16,7 +16,7 @@
 /// | `many` | it returns each task once, and its thieves can [take several at a time](crate::StealMany) |
 /// | `twice` | it may return a task twice |
 ///
-/// then the name of its test modules, its type, and for some queues a restriction on the use of the type:
+/// Then come the name of its test modules, its type, and for some queues a restriction on the use of the type:
 ///
 /// | word | meaning |
 /// |---|---|

@@ -19,22 +19,21 @@
 //!
 //! **Invariants.** Let H₀ be H without a claim that its thief may take back.
 //! * I1: H₀ ≤ H ≤ H₀ + 1, and H = H₀ while the lock is free. H₀ is never lowered.
-//! * I2: H₀ ≤ T outside a pop; H ≤ T + 2 always: an empty deque with a thief and a pop in their claims.
+//! * I2: H₀ ≤ T outside a pop; H ≤ T + 2 always, with equality when a thief and a pop claim in an empty deque.
 //! * I3: T ≤ limit ≤ H₀ + W, so a push overwrites no slot that may still be taken. A limit computed from a claim, H₀ +
 //!   1, is one too high; therefore a deque is full at W - 1.
 //! * I4: if T = `empty_at`, then H₀ = T.
 //! * I5: an index is taken by the thief that raises H past it and then reads a greater T, or by a pop that lowers T to
-//!   it and then reads no greater H, or under the lock; never by two.
+//!   it and then reads no greater H, or under the lock; never by two threads.
 //!
 //! **Edges.**
 //! * E1: the stores of T in `push` and `pop` (release) → its load in `steal` (acquire): slots and task contents are
-//!   written before T passes them. Stores that lower T count: a relaxed one would not continue the release of an
-//!   earlier push. The store in `pop_at_head` is made under the lock: L.
-//! * E2: every store of H in `steal` (release) → its load in `make_room` (acquire): all steals before the one that
-//!   stored it have read their slots before the owner uses these again. The spare slot covers the slot of that last
-//!   steal.
-//! * F: the fences in `pop` and `steal` rule out that a pop reads an H not above the index it takes while the thief
-//!   that claims that index reads a T above it.
+//!   written before T passes them. Stores that lower T release too: a relaxed store would not continue the release of
+//!   an earlier push. The store in `pop_at_head` is made under the lock: L.
+//! * E2: every store of H in `steal` (release) → its load in `make_room` (acquire): before the owner uses a slot again,
+//!   every steal before the one that stored H has read its slot. The spare slot covers that last steal.
+//! * F: the fences in `pop` and `steal` forbid this outcome: a pop reads an H not above the index that it takes, and
+//!   the thief that claims this index reads a T above it.
 //! * L of `spin_lock.rs`.
 //!
 //! **Memory model.** Rust's. Without either fence, F fails on every processor with a store buffer, x86 included.
@@ -151,13 +150,13 @@ impl<M: Memory, P> Shared<M, P> {
     /// Returns H, as the owner sees it in a pop.
     #[inline]
     pub(crate) fn head_of_pop(&self) -> i64 {
-        // Relaxed: F, or the bound that replaces it, limits how old this may be; the owner reads nothing that thieves
-        // wrote because of it.
+        // Relaxed: F, or the bound that replaces it, limits the age of the value, and the owner relies on it for
+        // nothing that thieves wrote.
         self.head.index.load(Ordering::Relaxed)
     }
 
-    /// Claims the oldest task for a thief. Takes it if `admit` agrees, called with its index while the claim is
-    /// visible; otherwise gives the claim back.
+    /// Claims the oldest task for a thief, and calls `admit` with its index while the claim is visible. Takes the task
+    /// if `admit` agrees; otherwise gives the claim back.
     #[inline]
     pub(crate) fn steal(&self, admit: impl FnOnce(i64) -> bool) -> Option<Task> {
         let _locked = self.head.lock.lock();
@@ -292,7 +291,7 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
     #[inline]
     fn steal(&mut self) -> Steal<Task> {
         let shared = &*self.shared;
-        // E1: pairs with the stores in `push` and `pop`; L: with that in `pop_at_head`.
+        // E1: pairs with the stores in `push` and `pop`; L: with the store in `pop_at_head`.
         match shared.steal(|head| head < shared.tail.load(Ordering::Acquire)) {
             Some(task) => Steal::Task(task),
             None => Steal::Empty,

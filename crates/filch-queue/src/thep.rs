@@ -25,8 +25,8 @@
 //!   known to have room), `empty_at` (a T at which the deque is known to be empty), `rests` (whether P echoes every
 //!   claim).
 //!
-//! **Invariants.** H stands for its 32 bits extended by those of T; it never differs from T by more than W + 2. Let H₀
-//! be H without a claim that its thief may take back.
+//! **Invariants.** H stands for the number nearest to T that has its 32 bits; the difference is never more than W + 2.
+//! Let H₀ be H without a claim that its thief may take back.
 //! * I1: H₀ ≤ H ≤ H₀ + 1, and H = H₀ while the lock is free. H₀ is never lowered.
 //! * I2: H₀ ≤ T outside a pop; H ≤ T + 2 always.
 //! * I3: T ≤ limit ≤ H₀ + W, so a push overwrites no slot that may still be taken. A limit computed from a claim, H₀ +
@@ -35,28 +35,28 @@
 //!   next push or pop to its cold half.
 //! * I5: an index is taken by the thief that raises H past it and then reads T more than δ above it, or reads its own s
 //!   in P and then T above it; or by a pop that lowers T to it and then reads no greater H, or under the lock; never by
-//!   two. For the first case see [`ff_the`](crate::ff_the). For the second: a pop that took the index without seeing
-//!   the claim lowered T before it, or an earlier pop, saw the claim; so that store of T reaches memory before the
-//!   echo. The echo of an owner at rest stands for every s: its T has arrived, and by F' its next pop sees the claim.
+//!   two threads. For the first case see [`ff_the`](crate::ff_the). For the second: a pop that took the index without
+//!   seeing the claim lowered T before any pop saw the claim; so this store of T reaches memory before the echo. The
+//!   echo of an owner at rest stands for every s: its T has arrived, and by F' its next pop sees the claim.
 //! * I6: no two claims have the same s, unless 2³² claims are between them. So an echo still in flight when its claim
-//!   is taken back fits no later claim.
+//!   is taken back matches no later claim.
 //! * B: between two stores that lower T there is a store to another line: the echo, or the lock's if owner and thief
 //!   met.
 //!
 //! **Edges.**
 //! * E1: every store of T in `push` and `pop` (release) → its load in `steal` (acquire): slots and task contents are
-//!   written before T passes them. Stores that lower T count: a relaxed one would not continue the release of an
-//!   earlier push.
-//! * E2: every store of H in `steal` (release) → its load in `make_room` (acquire): all steals before the one that
-//!   stored it have read their slots before the owner uses these again. The spare slot covers the slot of that last
-//!   steal.
+//!   written before T passes them. Stores that lower T release too: a relaxed store would not continue the release of
+//!   an earlier push.
+//! * E2: every store of H in `steal` (release) → its load in `make_room` (acquire): before the owner uses a slot again,
+//!   every steal before the one that stored H has read its slot. The spare slot covers that last steal.
 //! * E3: the echo in `pop` and `poll` (release) → its load in `await_echo` (acquire): the stores of T up to the echo
 //!   come before the thief's next load of T, and the task at the claimed index was pushed before them: an owner that
 //!   takes it after its echo comes to the lock.
 //! * E4, only with the numbers apart: the store of s in `steal` (release) → its load in `pop` (acquire): the pops after
-//!   one that echoes s see its claim. (That pop itself need not: its store of T comes before the echo.)
-//! * F': the fences in `steal` and `get_up` forbid that a thief reads `ANY_ECHO` while the owner, which has withdrawn
-//!   it, reads an H without the thief's claim.
+//!   a pop that echoes s see the claim with that s. (That pop itself need not see it: its store of T comes before the
+//!   echo.)
+//! * F': the fences in `steal` and `get_up` forbid this outcome: a thief reads `ANY_ECHO`, and the owner, which has
+//!   withdrawn it, reads an H without the thief's claim.
 //! * L of `spin_lock.rs`.
 //! * Instead of F in [`the`](crate::the): the compiler keeps the store of T before the load of H in `pop`, the echo
 //!   depends on that load, and B bounds how many such stores the load can overtake. The fence in `steal` stays.
@@ -67,13 +67,13 @@
 //!
 //! **Progress.** Owner wait-free except where it meets a thief. Steals blocking. **Capacity.** As [`The`](crate::The).
 //!
-//! **Departures.** Those of [`the`](crate::the), and the rest: in the paper only pops echo, so a thief waits for ever
-//! for an owner that waits for that thief, sleeps, or has left with tasks in its queue. [`Thep`] is otherwise as
-//! printed: a thief that is not sure waits, with the lock, for as long as the owner runs one task. A thief of
+//! **Departures.** Those of [`the`](crate::the), and the owner's rest: in the paper only pops echo, so a thief waits
+//! for ever for an owner that waits for that thief, sleeps, or has left with tasks in its queue. [`Thep`] is otherwise
+//! as printed: a thief that is not sure holds the lock and waits for as long as the owner runs one task. A thief of
 //! [`ImpatientThep`], which is ours, looks for the echo `PATIENCE` times, then takes its claim back, as if the owner
-//! had come down to it, and is refused. Taking a claim back is right at any moment: nothing was taken on its strength,
-//! a pop that has seen it comes to the lock and decides by what is there then, and I6 takes care of the echo. Tests:
-//! `queues/battery.rs`, `emitted/main.rs`.
+//! had come down to it, and is refused. Taking a claim back is right at any moment: no task was taken on its strength,
+//! a pop that meets the claim goes to the lock and decides by the H that is there then, and by I6 the echo matches no
+//! later claim. Tests: `queues/battery.rs`, `emitted/main.rs`.
 //!
 //! **Names.** H, s, T, P and W as in the paper, in code `head`, `s`, `tail`, `echo`, the ring's capacity; put and take
 //! are `push` and `pop`; ⊥ is `NO_ECHO`. `ANY_ECHO` is ours.
@@ -96,7 +96,7 @@ use crate::{
 
 /// The THE deque with echoes: see the [module](self).
 ///
-/// An unsure thief waits, with the lock, until the owner pops, polls, or comes down to the claim. The owner polls
+/// An unsure thief holds the lock and waits until the owner pops, polls, or comes down to the claim. The owner polls
 /// before it waits for a thief, sleeps or leaves.
 ///
 /// ```
@@ -178,10 +178,10 @@ pub struct Thief<const PATIENCE: u32, const APART: bool, M: Memory = Native> {
 /// The value of P when it echoes nothing: ⊥, which no s equals.
 const NO_ECHO: u64 = 1 << 40;
 
-/// What P holds while it echoes every s.
+/// The value of P while it echoes every s.
 const ANY_ECHO: u64 = 1 << 41;
 
-/// No T outside a pop: the deque is not known to be empty.
+/// A value that T never has outside a pop: the deque is not known to be empty.
 const NOWHERE: i64 = -1;
 
 /// Differences of indices are signed 32-bit numbers.
@@ -345,7 +345,7 @@ impl<const APART: bool, M: Memory> crate::Owner<Task> for Owner<APART, M> {
         M::compiler_fence();
         // E4: pairs with the store in `steal`.
         let number = if APART { self.shared.head.number.load(Ordering::Acquire) } else { 0 };
-        // Relaxed: the owner reads nothing that thieves wrote because of it.
+        // Relaxed: the owner relies on it for nothing that thieves wrote.
         let (s, head) = unpack(self.shared.head.word.load(Ordering::Relaxed));
         let s = if APART { number } else { s };
         if count(head, t) < 0 {
@@ -362,7 +362,7 @@ impl<const APART: bool, M: Memory> crate::Owner<Task> for Owner<APART, M> {
 
     /// Echoes every claim until the next push or pop.
     fn poll(&mut self) {
-        // A thief that claims an index of a queue that is known to be empty sees by itself that it is.
+        // A thief that claims an index of a queue known to be empty finds out by itself.
         if self.tail != self.empty_at {
             // E3: pairs with the load in `await_echo`.
             self.shared.echo.store(ANY_ECHO, Ordering::Release);

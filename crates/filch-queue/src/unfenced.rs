@@ -1,11 +1,10 @@
-//! A queue without the fences of its owner, for an owner that is alone: what the fences cost.
+//! A queue without its owner's fences, for an owner that is alone; it shows what the fences cost.
 //!
 //! **Paper.** Adam Morrison and Yehuda Afek, *Fence-Free Work Stealing on Bounded TSO Processors*, ASPLOS 2014,
 //! <https://doi.org/10.1145/2541940.2541987>, figure 1: programs on one worker, with the fence in take and without.
 //!
 //! **Idea.** The shipped source of [`The`](crate::The) and [`ChaseLev`](crate::ChaseLev), on a memory whose fences only
-//! keep the compiler from reordering. Nothing is stored in the fence's place: the pad of the fence-free queues belongs
-//! to them.
+//! keep the compiler from reordering. Nothing is stored in the fence's place: only the fence-free queues have a pad.
 //!
 //! **Invariants.** Those of the queue; and there is no thief.
 //!
@@ -25,7 +24,7 @@ use self::alone::Alone;
 use crate::{Full, MemoryModel, Promises, Queue, Steal, Task};
 
 mod alone {
-    /// The machine's memory, as long as one thread uses it. Nobody outside can name it, and so share it.
+    /// The machine's memory, as long as one thread uses it. Nobody outside can name it, so nobody can share it.
     pub struct Alone;
 }
 
@@ -96,8 +95,8 @@ impl<Q> Debug for Unfenced<Q> {
 
 // SAFETY: with one thread, `Q` on this memory makes the same accesses with the same results as on the machine's (see
 // above), where it keeps the promises: its owner returns only words that have been pushed, each once, and does not
-// unwind. Push and pop are the same thread's, or whatever handed the owner over has ordered them. There are no thieves
-// to return anything or to be shared.
+// unwind. Push and pop run on the same thread, or the owner's move between threads has ordered them. There are no
+// thieves to return anything or to be shared.
 unsafe impl<Q: Queue<Alone>> Queue<Native> for Unfenced<Q> {
     type Owner = Owner<Q>;
     type Thief = Thief;

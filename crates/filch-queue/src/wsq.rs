@@ -7,10 +7,10 @@
 //! handed over separately: a push waits until its slot is empty, a thief until its slot is full.
 //!
 //! **Two forms.** [`Wsq`] has the source's costs: its index word is (top, bottom, count, former count), 16 bits each; a
-//! push exchanges to see that its slot is empty, and exchanges the task in; a thief exchanges until it has a task; it
-//! takes at most 16 at a time. [`WsqPacked`] is ours, and cheaper: the word is (top, count), 32 bits each; only the
-//! owner fills slots, so a push waits with loads and then stores; a thief, too, loads before it writes, so that waiting
-//! writes nothing; and it takes as many as it is asked for.
+//! push exchanges to see that its slot is empty, and exchanges the task in; a thief exchanges until it has a task, and
+//! takes at most 16 tasks at a time. [`WsqPacked`] is ours, and cheaper: the word is (top, count), 32 bits each. Only
+//! the owner fills slots, so a push waits with loads and then stores. A thief, too, loads before it writes, so that
+//! waiting writes nothing; it takes as many tasks as it is asked for.
 //!
 //! **Fields.** Each on its own line.
 //! * `index`: written by all. The tasks are at [top, top + count), folded into the ring, and top + count is bottom.
@@ -19,32 +19,32 @@
 //!
 //! **Invariants.** An operation *claims* an index when it takes it out of [top, bottom).
 //! * I1: each index, that is each push, is claimed once.
-//! * I2: only the owner fills a slot, and only when it has seen it empty; so a slot holds one task or none. In the
-//!   source's form it sees that by taking what is there, which it puts back.
-//! * I3: there are as many unsettled claims on one slot as untaken tasks that have been put into it, or are about to
-//!   be. A claimant takes what is there: if two thieves wait at one slot, for its tasks of two laps, they may swap
-//!   them, and then the loot of one steal is not in order.
+//! * I2: only the owner fills a slot, and only when it has seen the slot empty; so a slot holds at most one task. In
+//!   the source's form the owner looks by taking the slot's task, and puts back a task that it finds.
+//! * I3: the claims on a slot that are not settled are as many as the tasks at its claimed indices that nobody has
+//!   taken yet, put into it or about to be. A claimant takes the task that is there. Two thieves that wait at one slot for its tasks of two laps may swap the
+//!   tasks, and then the loot of one steal is not in order.
 //! * I4: when the owner claims, no thief has a claim on that slot, and the task is there: the slot was empty when the
-//!   owner filled it, so all earlier claims had been settled (I3), and the only later one is the owner's.
+//!   owner filled it, so all earlier claims had been settled (I3), and the only later claim is the owner's.
 //!
 //! **Edges.**
 //! * E1: the exchange or store of a slot in `put` (release) → the exchange or compare-and-swap in `take` (acquire): a
 //!   task's contents are written before the task is handed over. An exchange that puts a task back continues the
-//!   release sequence of the one that put it there first.
+//!   release sequence of the exchange that put it there first.
 //! * The index word publishes nothing.
 //!
 //! **Memory model.** Rust's.
 //!
-//! **Progress.** Reserving is lock-free. A push waits for a thief that has claimed its slot a lap ago and sleeps; a
-//! thief waits for an owner that sleeps between reserving and filling: blocking. Waits are long only if a thread is
-//! stopped. **Capacity.** A ring, full when [`Params::spare`] slots are left, but not below the capacity asked for.
+//! **Progress.** Reserving is lock-free. A push waits for a thief that claimed its slot a lap ago and sleeps; a thief
+//! waits for an owner that sleeps between reserving and filling: blocking. Waits are long only if a thread is stopped.
+//! **Capacity.** A ring, full when [`Params::spare`] slots are left, but not below the capacity asked for.
 //!
-//! **Departures.** Of both: the orderings of the word are relaxed, as all of the source's are, but those of the slots
-//! are not, so that the queue is right in Rust's model. A thief whose swap of the word fails reports that; in the
-//! source it reports nothing found. Who has exchanged in vain looks with loads until the slot has changed, where the
-//! source goes on to exchange; otherwise the executions that checkers explore would have no end. The caller decides
-//! what to do with loot. Everything that only `WsqPacked` has is ours. The source has 2¹⁶ slots, 64 of them spare;
-//! [`Wsq`] can have fewer. Tests: `queues/battery.rs`, `queues/many.rs`.
+//! **Departures.** Of both forms: the word's orderings are relaxed, as are all orderings in the source, but the slots'
+//! orderings are not, so that the queue is right in Rust's model. A thief whose swap of the word fails reports that; in
+//! the source it reports nothing found. A thread that has exchanged in vain waits with loads until the slot has
+//! changed, whereas the source goes on to exchange; otherwise the executions that checkers explore would have no end.
+//! The caller decides what to do with the loot. Everything that only `WsqPacked` has is ours. The source has 2¹⁶ slots,
+//! 64 of them spare; [`Wsq`] can have fewer. Tests: `queues/battery.rs`, `queues/many.rs`.
 //!
 //! **Names.** As in the source; its `idx` is `index`.
 //!
@@ -104,7 +104,7 @@ pub type WsqPacked = Of<Packed>;
 #[derive(Clone, Copy, Debug)]
 pub struct Of<F>(PhantomData<F>);
 
-/// What the word says.
+/// The contents of the word.
 #[derive(Clone, Copy)]
 #[doc(hidden)]
 pub struct Index {
@@ -113,19 +113,19 @@ pub struct Index {
     count: u32,
 }
 
-/// What the forms differ in. Sealed: they are [`Source`] and [`Packed`].
+/// The differences between the forms. Sealed: the forms are [`Source`] and [`Packed`].
 #[doc(hidden)]
 pub trait Form: Copy + Send + Sync + Sized + 'static {
     const NAME: &'static str;
     const PAPER: &'static str;
     const FOLLOWS: &'static str;
     const DEPARTURES: &'static [&'static str];
-    /// The most that a queue may count.
+    /// The most tasks that a queue may count.
     const MAX_CAPACITY: usize;
-    /// The most that a thief takes at once.
+    /// The most tasks that a thief takes at once.
     const MAX_LOOT: u32;
 
-    /// `former`: the count before.
+    /// `former` is the previous count.
     fn pack(index: Index, former: u32) -> u64;
 
     fn unpack(word: u64) -> Index;
@@ -170,7 +170,8 @@ impl Form for Source {
     fn put<M: Memory>(slot: &M::AtomicPtr<()>, task: Task) {
         let mut waiting = Waiting::default();
         loop {
-            // Relaxed, all: the owner wrote what is there, if a thief is late, and by E1 that stays published.
+            // Relaxed, all: if a thief is late, the owner itself wrote the task that is there, and by E1 the task stays
+            // published.
             let late = slot.swap(Task::NO_WORD, Ordering::Relaxed);
             if late.is_null() {
                 break;
@@ -214,7 +215,7 @@ impl Form for Packed {
         "A push waits with loads for an empty slot, and stores; a thief exchanges only when it has seen a task.",
         "A thief may take any number of tasks; in the source 16.",
     ];
-    /// Indices are 32-bit numbers, and those in use must differ.
+    /// Indices are 32-bit numbers, and the indices in use must differ.
     const MAX_CAPACITY: usize = 1 << 31;
     const MAX_LOOT: u32 = u32::MAX;
 
@@ -275,9 +276,9 @@ impl Form for Packed {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Params {
-    /// The most slots that a full queue leaves free, so that a push need not wait for thieves that have claimed and not
-    /// yet taken: in the source, the number of threads that steal. They come from rounding the capacity up to a power
-    /// of two; the ring never grows for them. With none, a push only waits more often.
+    /// The most slots that a full queue leaves free, so that a push need not wait for thieves that have claimed a task
+    /// and not yet taken it: in the source, the number of threads that steal. The free slots come from rounding the
+    /// capacity up to a power of two; the ring never grows for them. Without free slots, a push only waits more often.
     pub spare: usize,
 }
 
@@ -347,8 +348,8 @@ impl<M: Memory, F: Form> Owner<M, F> {
     #[inline]
     fn reserve(&self, may: impl Fn(u32) -> bool, to: impl Fn(Index) -> Index) -> Option<Index> {
         let index = &self.shared.index;
-        // Relaxed, all: the word publishes nothing. Only the owner raises count, so an old one is too high: a count of
-        // 0 is exact, and a push is refused needlessly only while thieves are at work.
+        // Relaxed, all: the word publishes nothing. Only the owner raises count, so an old value is too high: a count
+        // of 0 is exact, and a push is refused needlessly only while thieves are at work.
         let mut word = index.load(Ordering::Relaxed);
         loop {
             let old = F::unpack(word);
@@ -393,8 +394,7 @@ impl<M: Memory, F: Form> crate::Owner<Task> for Owner<M, F> {
 }
 
 impl<M: Memory, F: Form> Thief<M, F> {
-    /// Claims the oldest tasks, as many as `of` returns for their number, which is not 0; returns the first and how
-    /// many.
+    /// Claims the `of(n)` oldest of the n tasks, unless n is 0; returns the first index and the number claimed.
     #[inline]
     fn claim(&self, of: impl FnOnce(u32) -> u32) -> Steal<(u32, u32)> {
         let index = &self.shared.index;

@@ -80,8 +80,7 @@
 //! assert_eq!(even, [0, 4, 16, 36, 64]);
 //! ```
 //!
-//! [`try_for_each`] and [`try_map_reduce`] end at the first error, and so also when somebody makes a request to
-//! [`Stop`].
+//! [`try_for_each`] and [`try_map_reduce`] end at the first error, such as the one that a request to [`Stop`] causes.
 //!
 //! A loop can have a state for each worker, such as a scratch buffer: [`for_each_init`]. [`PerWorker`] keeps such
 //! values beyond one loop. [`map_reduce_from`] takes a function that makes the neutral element, where [`map_reduce`]
@@ -92,8 +91,8 @@
 //!
 //! # Handles: the fastest way
 //!
-//! The functions above find their worker in thread-local storage. The hottest code takes it as an argument instead: a
-//! [`Worker`] is two words, passed by value, so that a fork happens in registers:
+//! The functions above find their worker in thread-local storage. The hottest code takes it as an argument instead. A
+//! [`Worker`] is two words, passed by value, so a fork happens in registers:
 //!
 //! ```
 //! use filch::{ThreadPool, Worker};
@@ -113,41 +112,40 @@
 //! Write `move` where you can: variables that a branch captures by reference must live in memory.
 //!
 //! [`Worker::fork_all`] forks any number of tasks at once; [`Worker::for_each`] and its siblings are the loops. If the
-//! body of a loop forks or loops in turn, use [`Worker::for_each_with`] and its siblings, which give it a handle.
-//! `#[inline_recursion(3)]`, of the feature `macros`, on a recursive function makes the compiler unroll it through its
-//! forks, so that only every third level is a real call; a function that is generic in its handle's [level](levels) is
-//! inlined without an attribute. Both styles may be nested in each other; in handle style, forks in closure style take
-//! a slower path.
+//! body of a loop forks or loops in turn, use [`Worker::for_each_with`] and its siblings, which pass a handle to the
+//! body. `#[inline_recursion(3)]`, of the feature `macros`, on a recursive function makes the compiler unroll it
+//! through its forks, so that only every third level is a real call; a function that is generic in its handle's
+//! [level](levels) is inlined without an attribute. Both styles may be nested in each other; in handle style, forks in
+//! closure style take a slower path.
 //!
 //! # Pools
 //!
 //! Outside all pools the free functions use [`ThreadPool::global`], which starts at first use. [`ThreadPool::builder`]
-//! makes other pools: it sets the number of workers, pinning, stack sizes, and what workers do while they wait. A pool
-//! without a given number of workers follows the processors and the container's quota: as many of its workers work as
-//! have processor time ([`Builder::follow_processors`]). [`ThreadPool::run`] enters a pool in handle style,
-//! [`ThreadPool::install`] in closure style. The caller takes the seat of a sleeping worker, so that a short call costs
-//! little; its tasks then run on the caller's thread, with what belongs to that ([`Builder::caller_works`]). Dropping a
-//! pool joins its threads.
+//! makes other pools: it sets the number of workers, pinning, stack sizes, and what workers do while they wait. If the
+//! number of workers is not set, only as many work at once as the processors and the container's quota allow
+//! ([`Builder::follow_processors`]). [`ThreadPool::run`] enters a pool in handle style, [`ThreadPool::install`] in
+//! closure style. The caller takes the seat of a sleeping worker, so a short call costs little; its tasks then use the
+//! caller's stack and thread-local variables ([`Builder::caller_works`]). Dropping a pool joins its threads.
 //!
 //! A task that blocks its thread calls [`blocking`], so that a [spare worker](Builder::spares) works meanwhile.
 //! [`spawn_whenever`] and [`submit_whenever`] are for jobs that can wait: workers run them when they have nothing else
 //! to do, and now and then even if they have.
 //!
 //! [`Builder::build_global`] gives the global pool other settings, and [`ThreadPool::end_global`] joins its threads,
-//! for programs that must leave none. [`ThreadPool::wait_idle`] waits for spawned jobs, [`Builder::on_panic`] gets
-//! their panics, and [`broadcast`] runs a closure once on every worker.
+//! for programs that must end without threads. [`ThreadPool::wait_idle`] waits for spawned jobs, [`Builder::on_panic`]
+//! gets their panics, and [`broadcast`] runs a closure once on every worker.
 //!
 //! Idle workers sleep and use no processor time. [`ThreadPool::stats`] returns counters, which cost nothing while
 //! nothing is stolen. With the feature `timeline`, `ThreadPool::record` returns what each worker did, and when, for a
 //! viewer.
 //!
 //! *Waiting.* A worker whose task was stolen does useful work while it waits; [`Wait`] says which. With
-//! [`Wait::Leapfrog`] it runs only parts of what it waits for, so locks may be held across a join, and no stack gets
+//! [`Wait::Leapfrog`] it runs only parts of the awaited task, so locks may be held across a join, and no stack gets
 //! deeper than in a sequential run.
 //!
 //! *Task pools.* The task pool, where workers keep their tasks, is a type parameter: see [`pool`]. The default is
-//! [`pool::Split`], the direct task stack of Lace; [`pool::Wool`] is that of Wool. [`pool::Queued`] makes a pool of
-//! most queues of the crate `filch_queue`, and [`pool::Heartbeat`] a pool that seldom uses its queue.
+//! [`pool::Split`], the direct task stack of Lace; [`pool::Wool`] is Wool's. [`pool::Queued`] makes a pool from most
+//! queues of the crate `filch_queue`, and [`pool::Heartbeat`] a pool that seldom uses its queue.
 //!
 //! *Long tasks.* During a task that neither forks nor joins for milliseconds, thieves that must ask cannot get its
 //! worker's earlier forks. [`poll`] and [`Worker::poll`] answer such thieves, and [`Interrupts`] makes workers answer
@@ -168,9 +166,9 @@
 //! The child of a `fork()` has none of the parent's workers. In the child, [`ThreadPool::global`], and with it the free
 //! functions, start a new pool at first use. A pool that the parent made panics when the child gives it work; dropping
 //! it waits for nobody, and frees little. This holds if the forking thread neither is a worker nor waits for one; a
-//! task may fork a process only to run another program in it. It also requires a system that lets the child of a
+//! task may fork a process only to run another program in it. This also requires a system that lets the child of a
 //! multithreaded program do more than that, such as allocate memory. In the child, a worker that overflows its stack
-//! ends the process without saying so, and [`std::thread::current`] does not know the workers' names.
+//! ends the process without a message, and [`std::thread::current`] does not know the workers' names.
 //!
 //! # Panics
 //!

@@ -62,15 +62,15 @@ pub(crate) fn warn(message: std::fmt::Arguments<'_>) {
     let _ = writeln!(io::stderr(), "filch: {message}");
 }
 
-/// Drops a value, and hides a panic of its destructor. Keeps that panic's payload, whose destructor might panic again,
-/// and so on.
+/// Drops a value, and hides a panic of its destructor. Leaks that panic's payload, because the payload's destructor
+/// might panic again, and so on.
 pub(crate) fn discard<T>(value: T) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(value))) {
         keep(payload);
     }
 }
 
-/// Keeps the first panic of several tasks, in one word: each frame of a recursion through scopes has one.
+/// Keeps the first panic of several tasks. It is one word, because each frame of a recursion through scopes has one.
 ///
 /// ```
 /// use filch::inside::host::FirstPanic;
@@ -112,7 +112,7 @@ impl FirstPanic {
     #[inline(never)]
     pub fn keep(&self, payload: Payload) {
         let payload = Box::into_raw(Box::new(payload));
-        // Release: pairs with the swap in `take`. Relaxed: the other payload is not looked at.
+        // Release: pairs with the swap in `take`. Relaxed: this thread does not look at the other payload.
         if self.0.compare_exchange(null_mut(), payload, Ordering::Release, Ordering::Relaxed).is_err() {
             // SAFETY: the box was leaked above, and nobody else knows of it.
             discard(*unsafe { Box::from_raw(payload) });

@@ -1,4 +1,4 @@
-//! What filch has and rayon-core has not, for programs that depend on this package by name.
+//! The features of filch that rayon-core lacks, for programs that depend on this package by name.
 //!
 //! No program that uses only rayon's interface can clash with this module. A program that should still build with the
 //! published rayon-core must do without it.
@@ -9,28 +9,27 @@ use crate::registry::started_global;
 
 /// Lets threads from outside run their calls themselves.
 ///
-/// By default, as with rayon, everything that a call from outside runs, runs on the pool's threads, and the caller
-/// sleeps. Where callers work, a thread that calls [`install`](crate::ThreadPool::install), [`join`](crate::join()),
+/// By default, as with rayon, a call from outside runs only on the pool's threads, and the caller sleeps. Where callers
+/// work, a thread that calls [`install`](crate::ThreadPool::install), [`join`](crate::join()),
 /// [`scope`](crate::scope()) or a parallel iterator takes the place of a sleeping thread of the pool, with its
 /// [number](crate::current_thread_index), and runs the call itself, while the others help as usual. The gain is
-/// latency: a short call takes a fraction of a microsecond, not tens, since no thread falls asleep and wakes. A caller
-/// that finds no thread asleep hands its call in.
+/// latency: a short call takes a fraction of a microsecond, not tens of microseconds, since no thread falls asleep and
+/// wakes. A caller that finds no thread asleep hands its call in.
 ///
-/// What the call runs, and others' tasks that it runs while it waits, can then tell:
+/// The call's tasks, and others' tasks that it runs while it waits, can then tell the difference:
 ///
 /// * Thread-local variables are the caller's. If the caller has borrowed one around the call, as by
-///   [`with_borrow_mut`](std::thread::LocalKey::with_borrow_mut), tasks that borrow the same panic; a value that they
-///   set stays there.
-/// * So are an allocator's arena or cache, and all else that belongs to a thread: its name and priority, and what a
-///   [start handler](ThreadPoolBuilder::start_handler) has prepared is missing.
-/// * The stack is the caller's, below what the caller has used, and not 64 MiB. A caller with less than 1.75 MiB left
-///   hands its call in.
+///   [`with_borrow_mut`](std::thread::LocalKey::with_borrow_mut), a task that borrows it again panics. A value that a
+///   task sets stays there.
+/// * So are an allocator's arena or cache, and all else that belongs to a thread, such as its name and priority.
+///   Anything that a [start handler](ThreadPoolBuilder::start_handler) has prepared is missing.
+/// * The stack is the rest of the caller's, and not 64 MiB. A caller with less than 1.75 MiB left hands its call in.
 /// * A lock that the caller holds around the call is held by the thread that runs the tasks.
 ///
 /// There are three ways to ask for it: this trait, for one pool; the feature `callers-work`, for the global pool, if it
-/// has at least two threads and was made without names, a stack size, start and exit handlers, a spawn handler and the
-/// current thread; and `FILCH_CALLER=1` in the environment, for every pool. `FILCH_CALLER` is stronger than this trait,
-/// and this trait than the feature.
+/// has at least two threads, no names, no stack size, no start, exit or spawn handler, and does not use the current
+/// thread; and `FILCH_CALLER=1` in the environment, for every pool. `FILCH_CALLER` overrides this trait, and this trait
+/// overrides the feature.
 ///
 /// ```
 /// use rayon_core::filch::CallersWork;
@@ -58,12 +57,12 @@ impl<S> CallersWork for ThreadPoolBuilder<S> {
 }
 
 /// Ends the global pool: runs all tasks that have been spawned in it, and joins its threads. The next call that needs
-/// it starts them again, with their names, stacks and handlers. Returns whether it has no threads, also if it never
-/// had.
+/// the pool starts them again, with their names, stacks and handlers. Returns whether the pool has no threads now,
+/// which includes a pool that never started.
 ///
 /// Call it at the end of `main` so that spawned tasks are done and no thread is left, as leak checkers and libraries
-/// that are unloaded require. Calls of other threads end first, and may keep it waiting. The memory of the pool stays,
-/// where a leak checker finds it.
+/// that are unloaded require. It waits until other threads' calls have ended. The memory of the pool stays, where a
+/// leak checker finds it.
 ///
 /// It returns `false`, and ends nothing, if the pool was built with
 /// [`spawn_handler`](crate::ThreadPoolBuilder::spawn_handler) or
@@ -80,8 +79,9 @@ impl<S> CallersWork for ThreadPoolBuilder<S> {
 /// ```
 ///
 /// # Panics
-/// On a thread of the global pool, which would wait for itself; and if a thread that is needed cannot be started: for
-/// spawned tasks, or to wait for a thread of another pool, which runs its own pool's tasks meanwhile.
+/// On a thread of the global pool, which would wait for itself. Also if a necessary thread cannot be started: one that
+/// runs spawned tasks, or, if a thread of another pool calls this, one that waits while the caller runs its own pool's
+/// tasks.
 pub fn end_global() -> bool {
     let Some((registry, lease)) = started_global() else { return true };
     let (Some(ordinary), Some(threads)) = (&registry.ordinary, &registry.threads) else { return false };
@@ -100,8 +100,8 @@ fn again() {
     }
 }
 
-/// Waits until all tasks spawned in the global pool have ended, and those that they have spawned. A thread of another
-/// pool runs its own pool's tasks meanwhile.
+/// Waits until all tasks spawned in the global pool, and all tasks that these have spawned, have ended. A thread of
+/// another pool runs its own pool's tasks meanwhile.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicU32, Ordering::SeqCst};

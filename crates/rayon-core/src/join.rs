@@ -6,8 +6,8 @@ use crate::registry::Global;
 /// Runs both closures, perhaps at the same time, and returns both results.
 ///
 /// On a thread of a pool, `oper_b` becomes a task that an idle thread of the pool may steal, and this thread runs
-/// `oper_a`; then it runs `oper_b` if nobody has stolen it. Otherwise this thread waits, and meanwhile runs what
-/// `FILCH_WAIT` permits. By default it helps the thief first, and others if the thief has no tasks; with
+/// `oper_a`; then it runs `oper_b` if nobody has stolen it. Otherwise this thread waits, and meanwhile runs the tasks
+/// that `FILCH_WAIT` permits. By default it helps the thief first, and others if the thief has no tasks; with
 /// `FILCH_WAIT=leapfrog` it runs only parts of `oper_b`. On any other thread both closures move to the global pool.
 ///
 /// Cost without steals: about 40 instructions, no fence, no allocation.

@@ -6,17 +6,17 @@
 //! ```
 //!
 //! It offers everything in `rayon-core` 1.13, with the same names, bounds and behaviour; the page `docs/drop-in.md`
-//! lists the differences. All of the code is our own. What it has in addition is in the module [`filch`](mod@filch).
+//! lists the differences. All of the code is our own. Its additions are in the module [`filch`](mod@filch).
 //!
 //! The task pool is [`Split`](::filch::pool::Split), the direct task stack, in closure style. Environment variables,
 //! read when a pool is built, change this:
 //!
 //! * `FILCH_POOL`: `split`, `wool`, `chase-lev`, `lace`, `the`, `pdq-r-async` or `heartbeat-request`;
-//! * `FILCH_WAIT`: `leapfrog-random`, `leapfrog`, `transitive` or `random`: what a thread may run while it waits in a
-//!   [`join`](join());
-//! * `FILCH_CALLER`: whether a thread from outside runs its calls itself, in place of a sleeping worker: `1` in every
-//!   pool, `0` never. Otherwise the program decides, by [`CallersWork`](filch::CallersWork), where the gain and the
-//!   hazards are, and it does not by default;
+//! * `FILCH_WAIT`: what a thread may run while it waits in a [`join`](join()), one of `leapfrog-random`, `leapfrog`,
+//!   `transitive` and `random`;
+//! * `FILCH_CALLER`: whether a thread from outside runs its calls itself, in place of a sleeping worker; `1` in every
+//!   pool, `0` never. Otherwise the program decides, by [`CallersWork`](filch::CallersWork), which states gain and
+//!   hazards; by default never;
 //! * `FILCH_STATS=1`: prints counters on standard error when a pool, or the process, ends;
 //! * `FILCH_TIMELINE=FILE`: writes what each worker of the global pool did, and when, to the file when the process
 //!   ends, for the viewer at <https://ui.perfetto.dev>; `%p` in its name stands for the number of the process;
@@ -139,7 +139,7 @@ type ThreadName = dyn FnMut(usize) -> String;
 pub struct ThreadPoolBuilder<S = DefaultSpawn> {
     /// 0: the environment decides.
     num_threads: usize,
-    /// The processors, if the number is theirs, although it is set.
+    /// The processors whose number led to `num_threads`, if nobody asked for a number.
     found: Option<Processors>,
     use_current_thread: bool,
     panic_handler: Option<Box<PanicHandler>>,
@@ -149,7 +149,7 @@ pub struct ThreadPoolBuilder<S = DefaultSpawn> {
     exit_handler: Option<Box<ExitHandler>>,
     spawn_handler: S,
     breadth_first: bool,
-    /// Whether threads from outside run their calls themselves, if the program says so.
+    /// Whether threads from outside run their calls themselves, if the program sets it.
     callers_work: Option<bool>,
 }
 
@@ -228,8 +228,8 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     /// # Ok::<(), rayon_core::ThreadPoolBuildError>(())
     /// ```
     ///
-    /// Threads without handlers start when they are first needed, except the first. One that the system then refuses is
-    /// done without, with a line on standard error; but a [broadcast](broadcast()), which needs it, panics.
+    /// Threads without handlers start when they are first needed, except the first. If the system then refuses one, the
+    /// pool does without it, with a line on standard error; but a [broadcast](broadcast()), which needs it, panics.
     ///
     /// # Errors
     /// If a thread cannot be started; if a variable `FILCH_…` has an unknown value; if the [current thread is
@@ -238,8 +238,8 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         ThreadPool::build(self)
     }
 
-    /// Builds the global pool, for threads that belong to no pool, and waits until its threads have started, if they
-    /// have handlers; others start when they are first needed. Without this call the first use builds it with default
+    /// Builds the global pool, for threads that belong to no pool. Threads with handlers have started when this
+    /// returns; others start when they are first needed. Without this call the first use builds the pool with default
     /// settings.
     ///
     /// # Errors
@@ -299,14 +299,14 @@ impl<S> ThreadPoolBuilder<S> {
         }
     }
 
-    /// Returns the number set, or else that of the environment, or else the number of processors that the process may
+    /// Returns the number that is set, or else the environment's, or else the number of processors that the process may
     /// use.
     fn get_num_threads(&self) -> usize {
         let available = || std::thread::available_parallelism().map_or(1, Into::into);
         self.asked_num_threads().unwrap_or_else(available)
     }
 
-    /// Returns the number set, or else that of the environment.
+    /// Returns the number that is set, or else the environment's.
     fn asked_num_threads(&self) -> Option<usize> {
         let variable = |name| std::env::var(name).ok().and_then(|value| value.parse::<usize>().ok());
         match (self.num_threads, variable("RAYON_NUM_THREADS"), variable("RAYON_RS_NUM_CPUS")) {
@@ -315,7 +315,7 @@ impl<S> ThreadPoolBuilder<S> {
         }
     }
 
-    /// Whether as many threads work as there are processors, at any time.
+    /// Whether the number of threads that work follows the number of processors at any time.
     fn follows_processors(&self) -> bool {
         self.found.is_some() || self.asked_num_threads().is_none()
     }
@@ -347,7 +347,7 @@ impl<S> ThreadPoolBuilder<S> {
         self
     }
 
-    /// Makes the current thread worker 0 of the pool, for the rest of its life. One thread fewer is started.
+    /// Makes the current thread worker 0 of the pool, for the rest of the thread's life. One thread fewer is started.
     ///
     /// The thread works for the pool only while it waits for something in it, or [yields](yield_now()). The pool's
     /// memory is never freed.

@@ -3,7 +3,7 @@
 //! A [`Registry`] is a crew of filch with rayon's handlers. The pool's threads reach it through [`CURRENT`].
 //!
 //! Invariant: a thread's [`CURRENT`] is null, or points to a handle that is alive while it is set. It is set exactly
-//! while the thread is a worker of that registry's crew, or has called into it and runs at most that call.
+//! while the thread is a worker of that registry's crew, or has called into that crew and runs at most that call.
 
 use std::cell::Cell;
 use std::fmt;
@@ -76,7 +76,7 @@ fn with_current<R>(f: impl FnOnce(Option<&Arc<Registry>>) -> R) -> R {
     f(unsafe { current.as_ref() })
 }
 
-/// Runs `call`, in which the current thread, if it is no worker, may be a guest of this registry's crew.
+/// Runs `call`. If the current thread is no worker, it may be a guest of this registry's crew meanwhile.
 fn as_guest<R>(registry: &Arc<Registry>, call: impl FnOnce() -> R) -> R {
     // A worker of another pool stays one, and runs that pool's jobs meanwhile.
     let is_outside = !is_worker() && filch::inside::host::here().is_none();
@@ -125,8 +125,8 @@ impl Registry {
         let io_error = |error| ThreadPoolBuildError::new(ErrorKind::IOError(error));
         let has_handlers = builder.start_handler.is_some() || builder.exit_handler.is_some();
         let comes_late = S::RUN.is_some() && !has_handlers && !builder.use_current_thread;
-        // A program that installs something into its own pool may rely on other threads, as published tests do; in a
-        // pool of one, on that thread.
+        // A program that installs something into its own pool may rely on the pool's threads to run it, as published
+        // tests do. In a pool of one, it may rely on that one thread.
         let by_default = cfg!(feature = "callers-work")
             && is_global
             && comes_late
@@ -142,7 +142,7 @@ impl Registry {
             let name: Option<String> = name.as_mut().map(|name| name(index));
             name.inspect(|name| Thread::check_name(index, name))
         };
-        // A name may panic, with the threads before it started already: only what starts later is named in advance.
+        // Naming may panic, with earlier threads started already: only threads that start later are named in advance.
         let ordinary = S::RUN.filter(|_| may_restart || comes_late).map(|run| Ordinary {
             run,
             names: (0..threads).map(&mut name).collect(),
@@ -225,8 +225,8 @@ impl Registry {
         if self.current_index().is_some() { f() } else { self.enter(f) }
     }
 
-    /// As [`Registry::in_worker`], from elsewhere. Out of line, so that it is not part of frames in which `f` runs at
-    /// once.
+    /// As [`Registry::in_worker`], on a thread that is no worker here. Out of line, so that it is no part of frames in
+    /// which `f` runs at once.
     #[inline(never)]
     pub(crate) fn enter<R: Send>(self: &Arc<Self>, f: impl FnOnce() -> R + Send) -> R {
         as_guest(self, || self.crew.enter(f))
@@ -290,8 +290,8 @@ impl Registry {
         self.starts.notify_all();
     }
 
-    /// Waits until all threads have started, unless nobody can tell: they have no handlers, and start when they are
-    /// needed.
+    /// Waits until all threads have started. Returns at once if they start when they are first needed: without handlers
+    /// nobody can tell.
     pub(crate) fn wait_until_primed(&self) {
         if self.comes_late {
             return;
@@ -333,7 +333,7 @@ pub(crate) fn in_worker<R: Send>(f: impl FnOnce() -> R + Send) -> R {
     if is_worker() { f() } else { global_registry().enter(f) }
 }
 
-/// The registry of each process that is never dropped, and the lease that keeps its threads.
+/// Each process's global registry, which is never dropped, and the lease that keeps its threads.
 static GLOBAL: PerProcess<Single<(Arc<Registry>, Lease)>> = PerProcess::new();
 
 /// Returns the registry for threads that are not workers. The first use starts it.
@@ -361,7 +361,7 @@ where
     made.map(|(registry, _)| registry).ok_or(ThreadPoolBuildError::new(ErrorKind::GlobalPoolAlreadyInitialized))
 }
 
-/// Makes a global registry, and has it recorded if the environment asks for that.
+/// Makes a global registry, and records its timeline if the environment asks for that.
 fn recorded(
     make: impl FnOnce() -> Result<(Arc<Registry>, Lease), ThreadPoolBuildError>,
 ) -> Result<(Arc<Registry>, Lease), ThreadPoolBuildError> {
@@ -418,7 +418,7 @@ impl Host for Global {
     }
 }
 
-/// Prints the counters when the process ends, if the registry still exists. If it is being dropped, waits for that.
+/// Prints the counters when the process ends, if the registry still exists; waits for a drop that prints them.
 fn print_stats_at_exit(registry: &Arc<Registry>) {
     static REGISTRIES: Mutex<Vec<(Weak<Registry>, Arc<Once>)>> = Mutex::new(Vec::new());
 
@@ -461,7 +461,7 @@ impl ThreadBuilder {
         Self { name, stack_size, stack, registry: Arc::clone(registry), seat, _marker: PhantomData }
     }
 
-    /// Starts an ordinary thread, which a registry that can end joins.
+    /// Starts an ordinary thread. A registry whose threads can end keeps it, to join it.
     fn start_plain(self, run: fn(Self)) -> io::Result<()> {
         let registry = Arc::clone(&self.registry);
         let thread = self.start(run, Thread::start)?;
@@ -509,8 +509,8 @@ impl ThreadBuilder {
         seat.run(stack, start, exit);
     }
 
-    /// Starts an ordinary thread with `spawn` to `run` this. Its stack has the requested size, otherwise that of
-    /// filch's workers, or the largest that the system permits.
+    /// Starts an ordinary thread with `spawn` to `run` this. Its stack has the requested size; if there is none, the
+    /// size of filch's workers, or a smaller one if the system refuses that.
     pub(crate) fn start<'s, T>(
         mut self,
         run: impl Fn(Self) + Copy + Send + 's,
@@ -559,7 +559,7 @@ pub trait ThreadSpawn {
     #[doc(hidden)]
     fn sealed(_: Sealed);
 
-    /// What an ordinary thread runs; `None` if a handler starts threads, which may be anything.
+    /// The body of an ordinary thread; `None` if a handler starts the threads, which may then be anything.
     #[doc(hidden)]
     const RUN: Option<fn(ThreadBuilder)> = None;
 
@@ -581,7 +581,7 @@ impl ThreadSpawn for DefaultSpawn {
     }
 }
 
-/// Like [`DefaultSpawn`], but with the process's full affinity, whatever the affinity of the thread that comes first.
+/// Like [`DefaultSpawn`], but with the process's full affinity, whatever the affinity of the first calling thread.
 #[derive(Debug)]
 struct UnpinnedSpawn;
 
@@ -602,7 +602,7 @@ impl ThreadSpawn for UnpinnedSpawn {
     }
 }
 
-/// Starts threads by a handler.
+/// Starts threads with a handler.
 #[derive(Debug)]
 pub struct CustomSpawn<F>(F);
 

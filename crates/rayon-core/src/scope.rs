@@ -39,8 +39,8 @@ struct ScopeBase<'scope> {
 /// Runs `op`, which may [spawn](Scope::spawn) tasks that borrow anything that outlives the scope, and returns once all
 /// of them have ended.
 ///
-/// On a thread of a pool `op` runs at once; on others it moves to the global pool. Without thieves a thread runs the
-/// tasks that it has spawned newest first. A thread that waits for a scope runs any task it finds, under every waiting
+/// On a thread of a pool `op` runs at once; on any other thread it moves to the global pool. Without thieves a thread
+/// runs its spawned tasks newest first. A thread that waits for a scope runs any task it finds, under every waiting
 /// strategy, so hold no lock meanwhile. [`join`](crate::join()) is several times cheaper where two tasks are enough.
 ///
 /// ```

@@ -34,9 +34,9 @@ fn invalid(name: &str, value: &str, why: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, format!("{name}={value}: {why}"))
 }
 
-/// Makes a crew of `workers` workers as the environment asks. `follows`: as many of them work as there are processors
-/// at any time, of which something may have been `found`. `callers_work`: whether they do if the environment says
-/// nothing.
+/// Makes a crew of `workers` workers as the environment asks. If `follows`, the number of them that work follows the
+/// number of processors; `found` has the processors, if they are known already. `callers_work` tells whether callers
+/// work if the environment says nothing.
 pub(crate) fn crew(
     workers: usize,
     follows: bool,

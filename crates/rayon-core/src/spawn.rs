@@ -6,8 +6,8 @@ use crate::registry::Registry;
 
 /// Spawns `func` in the current thread's pool, or in the global pool, and returns at once.
 ///
-/// Without thieves a thread runs the tasks that it has spawned newest first. A dropped pool runs the tasks spawned on
-/// it before it ends; an ending process does not.
+/// Without thieves a thread runs its spawned tasks newest first. A dropped pool runs the tasks spawned on it before it
+/// ends; an ending process does not.
 ///
 /// Cost: an allocation, a push, and a fence.
 ///
@@ -27,7 +27,7 @@ where
     Registry::with_current(|registry| spawn_in(func, registry));
 }
 
-/// Like [`spawn`], but a thread runs the tasks that it has spawned this way oldest first.
+/// Like [`spawn`], but a thread runs its tasks spawned this way oldest first.
 ///
 /// ```
 /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).build()?;

@@ -274,8 +274,8 @@ pub fn current_thread_index() -> Option<usize> {
     registry::current_index()
 }
 
-/// Returns whether the current thread has pending tasks that nobody has taken: spawned or forked, not those that are
-/// broadcast to it. Returns `None` if it belongs to no pool. A snapshot.
+/// Returns whether the current thread has pending tasks that nobody has taken. Spawned and forked tasks count;
+/// broadcast tasks do not. Returns `None` if the thread belongs to no pool. A snapshot.
 ///
 /// ```
 /// assert_eq!(rayon_core::current_thread_has_pending_tasks(), None);
@@ -285,7 +285,7 @@ pub fn current_thread_has_pending_tasks() -> Option<bool> {
     registry::current_index().and_then(|_| host::has_pending())
 }
 
-/// Runs one task in the middle of the current one, if there is any: first the thread's own, then those of others.
+/// Runs one task in the middle of the current one, if there is any: one of the thread's own, or else another thread's.
 /// Returns `None` if the thread belongs to no pool.
 ///
 /// A thread can call this while it polls for something. The task runs on top of the current one, which continues only

@@ -14,8 +14,8 @@
 //! * private to the owner: `ring` (the newest, which only the owner changes).
 //!
 //! **Invariants.**
-//! * I1: head runs freely modulo 2²⁰, of which all ring sizes are divisors, and is reduced to an index of the ring only
-//!   to access a slot: it means the same in an old ring and in a new one.
+//! * I1: head runs freely modulo 2²⁰, which every ring size divides, and is reduced to an index of the ring only to
+//!   access a slot; so it means the same in an old ring and in a new one.
 //! * I2: the slots of [head, head + size) are filled, and change only in a put, which also changes the tag.
 //! * I3: while the tag stays, the end, head + size, only falls, and while the end stays, head only rises. So no anchor
 //!   comes back, unless 2²⁴ puts happened meanwhile, and a swap that succeeds has read the task at head.
@@ -23,22 +23,22 @@
 //!
 //! **Edges.**
 //! * E1: the stores of `anchor` in `push` and `pop` (release) → its load in `steal` (acquire): slots, task contents and
-//!   ring are written before the anchor. The store that lowers the end counts: a relaxed one would not continue the
-//!   release of an earlier put.
-//! * E2: the store of a slot in `push` (release) → its load in `steal` (acquire). Nothing else keeps the store after
-//!   the anchor of the earlier take. A thief that holds the anchor from before that take and finds the new task in the
-//!   slot also sees, by E2, the later anchor, and its compare-and-swap fails.
+//!   ring are written before the anchor. The store that lowers the end releases too: a relaxed store would not continue
+//!   the release of an earlier put.
+//! * E2: the store of a slot in `push` (release) → its load in `steal` (acquire). Nothing else orders this store after
+//!   the earlier take's store of the anchor. A thief that holds the anchor from before that take and finds the new task
+//!   in the slot also sees, by E2, the later anchor, and its compare-and-swap fails.
 //! * G of `growing.rs`: a thief that finds a new ring finds the tasks in it.
 //!
 //! **Memory model.** Rust's; no fence anywhere. **Progress.** Owner wait-free (except for growing, which allocates),
 //! steal lock-free. **Capacity.** Grows, to 2²⁰ − 1 tasks; beyond that a push is refused.
 //!
-//! **Departures.** The widths of the fields are ours: 20 bits for head, 20 for size, 24 for the tag. Suppose a thief is
-//! stopped between its two reads of the anchor while the owner makes exactly a multiple of 2²⁴ puts, some 100 ms of
-//! them, and finds the same head and size when it wakes up. It then takes an old task for a new one, which is lost. The
-//! paper reduces head modulo the size of the array; then a thief with the old array could wrap it where the new one
-//! does not. Tests: `queues/battery.rs` (growth, wrap-around), and the checker's
-//! known mistake `idem-de-reduced-head`.
+//! **Departures.** The widths of the fields are ours: 20 bits for head, 20 for size, 24 for the tag. Suppose that a
+//! thief is stopped between its two reads of the anchor, that the owner makes exactly a multiple of 2²⁴ puts meanwhile,
+//! in some 100 ms, and that head and size are the same again when the thief wakes up. The thief then returns an old
+//! task instead of a new one, and the new one is lost. The paper reduces head modulo the size of the array; then a
+//! thief with the old array could wrap head where the new array does not wrap. Tests: `queues/battery.rs` (growth,
+//! wrap-around), and the checker's known mistake `idem-de-reduced-head`.
 //!
 //! **Names.** `anchor`, `head`, `size`, `tag`, `tasks` as in the paper; put and take are `push` and `pop`.
 //!
@@ -59,8 +59,8 @@ use crate::{
 /// The idempotent deque: see the [module](self).
 ///
 /// A task can be lost if a thief is stopped in the middle of a steal while the owner pushes a multiple of 2²⁴ times,
-/// some 100 ms, and head and size have then returned to their old values. Choose
-/// [`IdempotentFifo`](super::IdempotentFifo) or [`IdempotentLifo`](super::IdempotentLifo) where that must not happen.
+/// which takes some 100 ms, and head and size have then returned to their old values. Choose
+/// [`IdempotentFifo`](super::IdempotentFifo) or [`IdempotentLifo`](super::IdempotentLifo) if that must not happen.
 ///
 /// ```
 /// use core::num::NonZeroUsize;
@@ -199,8 +199,8 @@ impl<M: Memory> crate::Owner<Task> for Owner<M> {
             return Err(Full(task));
         }
         // E2: pairs with the load in `steal`.
-        // kept over Relaxed: in C11 a thief may see a slot filled before the owner's earlier take, and its swap may
-        // succeed on the anchor from before that take; loom's updates see the newest value.
+        // kept over Relaxed: in C11 a thief may see a slot filled before it sees the owner's earlier take, and its swap
+        // may succeed on the anchor from before that take; loom's updates see the newest value.
         self.ring().publish((head + size) as usize, task);
         let anchor = Anchor { head, size: size + 1, tag: tag + 1 };
         // E1: pairs with the load in `steal`.
@@ -237,8 +237,8 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
         // kept over Relaxed: as for the store in `push`.
         let task = shared.tasks.current().read_published(head as usize);
         let rest = Anchor { head: head + 1, size, tag };
-        // Relaxed: the task taken was acquired before, and no thread waits for this thief's read: by E2, it read what
-        // the slot held before the owner's next put there.
+        // Relaxed: the task taken was acquired before, and no thread waits for this thief's read; by E2, it read the
+        // slot's content from before the owner's next put there.
         match shared.anchor.compare_exchange(word, rest.pack(), Ordering::Relaxed, Ordering::Relaxed) {
             Ok(_) => Steal::Task(task.expect("a slot in [head, head + size) holds a task")),
             Err(_) => Steal::Retry,

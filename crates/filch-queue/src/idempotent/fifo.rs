@@ -15,25 +15,26 @@
 //!   below which a push is known to have room).
 //!
 //! **Invariants.**
-//! * I1: head never falls below what the owner has read of it, plus one for each take since: all indices below that are
-//!   finished. 64 bits do not wrap.
+//! * I1: head never falls below the owner's last read of it plus one for each of its takes since: all indices below
+//!   this sum are finished. 64 bits do not wrap.
 //! * I2: when a push writes the slot of an index, all earlier indices of that slot are below the owner's last read of
-//!   head. No thief's swap at one of these succeeds any more.
+//!   head. No thief's swap at such an earlier index succeeds any more.
 //! * I3: an index leaves [head, tail) only when it is taken. A store of the owner may bring it back.
 //!
 //! **Edges.**
 //! * E1: the store of `tail` in `push` (release) → its load in `steal` (acquire): slots, task contents and ring are
 //!   written before tail passes them.
 //! * E2: the store of a slot in `push` (release) → its load in `steal` (acquire): a thief that finds the task of a
-//!   later lap in its slot sees, by E2, the head that the owner read before it, and its compare-and-swap fails (I2).
+//!   later lap in its slot sees, by E2, the head that the owner read before that store, and its compare-and-swap fails
+//!   (I2).
 //! * G of `growing.rs`: a thief that finds a new ring finds the tasks in it.
 //!
 //! **Memory model.** Rust's; no fence anywhere. **Progress.** Owner wait-free (except for growing, which allocates),
 //! steal lock-free. **Capacity.** Grows.
 //!
 //! **Departures.** The owner remembers how far head has come, and does not read it in every put. The paper orders the
-//! load of head before that of tail; a thief that loads them in the other order may miss a task, as it may anyway while
-//! the put is in the owner's store buffer. Rings are kept until the end. Tests: `queues/battery.rs` (growth,
+//! load of head before the load of tail; a thief that loads them in the other order may miss a task, as it may anyway
+//! while the put is in the owner's store buffer. Rings are kept until the end. Tests: `queues/battery.rs` (growth,
 //! wrap-around), and the checker's known mistake `idem-fifo-overfull-by-one`.
 //!
 //! **Names.** `head`, `tail`, `tasks` as in the paper; put and take are `push` and `pop`.
@@ -161,8 +162,8 @@ impl<M: Memory> crate::Owner<Task> for Owner<M> {
             self.make_room();
         }
         // E2: pairs with the load in `steal`.
-        // kept over Relaxed: in C11 a thief may see a slot filled before the owner's earlier take, and its swap may
-        // succeed on the head from before that take; loom's updates see the newest value.
+        // kept over Relaxed: in C11 a thief may see a slot filled before it sees the owner's earlier take, and its swap
+        // may succeed on the head from before that take; loom's updates see the newest value.
         self.ring().publish(self.tail as usize, task);
         self.tail += 1;
         // E1: pairs with the load in `steal`.
@@ -177,8 +178,7 @@ impl<M: Memory> crate::Owner<Task> for Owner<M> {
             return None;
         }
         let task = self.ring().read(head as usize);
-        // Relaxed: thieves read nothing because of it but a hint, and E1 and E2 decide whether the slot's content is
-        // valid.
+        // Relaxed: thieves rely on it only for a hint; E1 and E2 decide whether the slot's content is valid.
         self.shared.head.store(head + 1, Ordering::Relaxed);
         task
     }

@@ -10,7 +10,7 @@
 //! **Fields.** Each on its own line.
 //! * `anchor`: (tail, tag). Stored by the owner, swapped by thieves.
 //! * `tasks`: the current array and the former ones: see `growing.rs`.
-//! * private to the owner: `array` and `tag` (copies of what only the owner changes).
+//! * private to the owner: `array` and `tag` (copies of values that only the owner changes).
 //!
 //! **Invariants.**
 //! * I1: a slot below the owner's tail is filled, and changes only in a put, which also changes the tag.
@@ -20,11 +20,11 @@
 //!
 //! **Edges.**
 //! * E1: the stores of `anchor` in `push` and `pop` (release) → its load in `steal` (acquire): slots, task contents and
-//!   array are written before the anchor. The store that lowers tail counts: a relaxed one would not continue the
-//!   release of an earlier put.
-//! * E2: the store of a slot in `push` (release) → its load in `steal` (acquire). Nothing else keeps the store after
-//!   the anchor of the earlier take. A thief that holds the anchor from before that take and finds the new task in the
-//!   slot also sees, by E2, the later anchor, and its compare-and-swap fails.
+//!   array are written before the anchor. The store that lowers tail releases too: a relaxed store would not continue
+//!   the release of an earlier put.
+//! * E2: the store of a slot in `push` (release) → its load in `steal` (acquire). Nothing else orders this store after
+//!   the earlier take's store of the anchor. A thief that holds the anchor from before that take and finds the new task
+//!   in the slot also sees, by E2, the later anchor, and its compare-and-swap fails.
 //! * G of `growing.rs`: a thief that finds a new array finds the tasks in it.
 //!
 //! **Memory model.** Rust's; no fence anywhere. **Progress.** Owner wait-free (except for growing, which allocates),
@@ -162,8 +162,8 @@ impl<M: Memory> crate::Owner<Task> for Owner<M> {
             return Err(Full(task));
         }
         // E2: pairs with the load in `steal`.
-        // kept over Relaxed: in C11 a thief may see a slot filled before the owner's earlier take, and its swap may
-        // succeed on the anchor from before that take; loom's updates see the newest value.
+        // kept over Relaxed: in C11 a thief may see a slot filled before it sees the owner's earlier take, and its swap
+        // may succeed on the anchor from before that take; loom's updates see the newest value.
         self.array().publish(tail as usize, task);
         self.tag = self.tag.wrapping_add(1);
         // E1: pairs with the load in `steal`.
@@ -198,8 +198,8 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
         // E2: pairs with the store in `push`. Discarded unless the swap succeeds.
         // kept over Relaxed: as for the store in `push`.
         let task = shared.tasks.current().read_published(tail as usize);
-        // Relaxed: the task taken was acquired before, and no thread waits for this thief's read: by E2, it read what
-        // the slot held before the owner's next put there.
+        // Relaxed: the task taken was acquired before, and no thread waits for this thief's read; by E2, it read the
+        // slot's content from before the owner's next put there.
         match shared.anchor.compare_exchange(anchor, pack(tail, tag), Ordering::Relaxed, Ordering::Relaxed) {
             Ok(_) => Steal::Task(task.expect("a slot below tail holds a task")),
             Err(_) => Steal::Retry,

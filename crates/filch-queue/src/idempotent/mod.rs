@@ -7,8 +7,8 @@
 //! owner's store may overwrite the swap of a thief that came in between, and so bring back tasks that the thief has
 //! taken: they are taken again, perhaps several times. It never hides a task. This suits tasks that may be done twice.
 //!
-//! The number of times that a task is taken has no fixed bound: each operation of the owner can bring back what was
-//! taken while it ran, and the same thief may take it again.
+//! The number of times that a task is taken has no fixed bound: each operation of the owner can bring back tasks that
+//! were taken while it ran, and the same thief may take them again.
 
 pub mod deque;
 pub mod fifo;

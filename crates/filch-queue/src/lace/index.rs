@@ -24,8 +24,8 @@
 //!   `steal_several` (acquire): the slots below split are written before split passes them. Later read–modify–writes of
 //!   the word, by any thread, continue the release sequence.
 //!
-//! * F: the fence in `lower`, where split is moved by half stores, forbids that a thief wins an index above the new
-//!   split after the owner has read tail.
+//! * F: if half stores move split, the fence in `lower` forbids this outcome: after the owner has read tail, a thief
+//!   wins an index above the new split.
 //!
 //! **Memory model.** Rust's. The paper's x86 form stores half of the word and fences ([`Moves::HalfStores`]). Rust has
 //! no mixed-size atomics, so by default `shrink` and `grow` are each one read–modify–write of the whole word, and no
@@ -72,9 +72,9 @@ pub enum Moves {
 pub enum Shrink {
     /// The newest task is the owner's.
     Back,
-    /// Split moved down, but thieves had taken all meanwhile.
+    /// Split moved down, but thieves had taken all tasks meanwhile.
     TooLate,
-    /// Thieves had taken all, and split did not move.
+    /// Thieves had taken all tasks, and split did not move.
     NothingShared,
 }
 
@@ -85,7 +85,7 @@ impl Shrink {
         matches!(self, Self::Back)
     }
 
-    /// Whether split moved down, which is what fences.
+    /// Whether split moved down. Only a move down fences.
     #[inline]
     pub const fn has_moved(self) -> bool {
         matches!(self, Self::Back | Self::TooLate)
@@ -95,7 +95,7 @@ impl Shrink {
 /// The outcome of a thief's attempt on the indices. `I` is one index, or the first of several and their number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StealIndex<I = u32> {
-    /// From here on, only the thief is entitled to it.
+    /// The thief alone is entitled to the index from here on.
     Index(I),
     /// The owner knows of no task at all: asking it to share is useless.
     AllStolen,
@@ -119,7 +119,7 @@ const fn distance(a: u32, b: u32) -> i32 {
 }
 
 impl<M: Memory> SharedIndex<M> {
-    /// Makes the indices of an empty deque whose owner moves split so, and the owner's half of them.
+    /// Makes the indices of an empty deque, and the owner's half of them. The owner moves split as `moves` says.
     pub fn new(moves: Moves) -> (Self, OwnerIndex) {
         let shared = Self { word: Atomic::new(0), all_stolen: Atomic::new(true) };
         (shared, OwnerIndex { split: 0, all_stolen: true, moves })
@@ -136,7 +136,7 @@ impl<M: Memory> SharedIndex<M> {
         }
     }
 
-    /// Tries to take indices from tail upwards, as many as `of` returns for the number of shared ones, at least one.
+    /// Tries to take `of(n)` of the n shared indices, from tail upwards; n is at least one.
     #[inline]
     pub fn steal_several(&self, of: impl FnOnce(u32) -> u32) -> StealIndex<(u32, u32)> {
         // A hint: the word decides. A stale value costs one attempt or one request.
@@ -152,8 +152,8 @@ impl<M: Memory> SharedIndex<M> {
             return StealIndex::NothingShared;
         }
         let count = of(split.wrapping_sub(tail));
-        // E1 again: the word may have changed and returned since the load. Then the owner's latest publication must
-        // precede this read, not the load. No thread reads what a thief published by the word alone.
+        // E1 again: the word may have changed and returned since the load, so the owner's latest publication must
+        // precede this read, not just the load. No release: no thread relies on the word alone for a thief's writes.
         let taken = pack(tail.wrapping_add(count), split);
         match self.word.compare_exchange(word, taken, Ordering::Acquire, Ordering::Relaxed) {
             Ok(_) => StealIndex::Index((tail, count)),
@@ -175,7 +175,7 @@ impl<M: Memory> SharedIndex<M> {
         if self.is_all_stolen() { 0 } else { usize::try_from(distance(tail, split)).unwrap_or(0) }
     }
 
-    /// Returns whether a task that is not stolen lies below `shared`, if it is shared, or below `private`. A snapshot.
+    /// Returns whether an unstolen task lies below `private`, or is shared and lies below `shared`. A snapshot.
     #[inline]
     pub fn has_unstolen_below(&self, shared: u32, private: u32) -> bool {
         // Relaxed: a hint, as above.
@@ -222,7 +222,7 @@ impl OwnerIndex {
         self.tail(shared)..self.split
     }
 
-    /// Returns tail, or what it was a while ago.
+    /// Returns tail, or an earlier value of it.
     #[inline]
     fn tail<M: Memory>(&self, shared: &SharedIndex<M>) -> u32 {
         // Relaxed, both: no thread relies on it.
@@ -249,14 +249,14 @@ impl OwnerIndex {
     #[inline]
     fn lower<M: Memory>(&mut self, shared: &SharedIndex<M>, by: u32) -> u32 {
         let split = self.split.wrapping_sub(by);
-        // Relaxed, all: this thread wrote what comes back, and a read–modify–write of any ordering continues the
-        // release sequence of E1 for the tasks that stay shared.
+        // Relaxed, all: this thread wrote the tasks that come back, and a read–modify–write of any ordering continues
+        // the release sequence of E1 for the tasks that stay shared.
         let tail = match self.moves {
             Moves::Updates => unpack(shared.word.fetch_sub(pack(0, by), Ordering::Relaxed)).0,
             Moves::HalfStores => {
                 M::store_high(&shared.word, self.split, split, Ordering::Relaxed);
-                // F: with the compare-and-swap in `steal_several`. Otherwise a thief wins an index above the new split,
-                // which is on its way, after this thread has read tail.
+                // F: pairs with the compare-and-swap in `steal_several`. Without the fence, a thief may win an index
+                // above the new split, whose store is on its way, after this thread has read tail.
                 M::fence(Ordering::SeqCst);
                 M::load_low(&shared.word, Ordering::Relaxed)
             }
@@ -285,7 +285,7 @@ impl OwnerIndex {
         debug_assert!(self.all_stolen, "a fresh word would lose tasks that thieves may still take");
         // E1: pairs with the load and the compare-and-swap in `steal_several`. No thief changes the word meanwhile: I1.
         shared.word.store(pack(tail, split), Ordering::Release);
-        // Relaxed: a hint. It follows the word, so that a thief that sees it mostly sees the word too.
+        // Relaxed: a hint. The store follows the word's, so a thief that sees it mostly sees the word too.
         shared.all_stolen.store(false, Ordering::Relaxed);
         self.split = split;
         self.all_stolen = false;
@@ -323,7 +323,7 @@ impl OwnerIndex {
     pub fn shrink_by<M: Memory>(&mut self, shared: &SharedIndex<M>, amount: Amount) -> Shrink {
         debug_assert!(!self.all_stolen, "the state rule: I1");
         let split = self.split;
-        // It only chooses how much to ask for.
+        // The guess only chooses how much to ask for.
         let guess = self.tail(shared);
         let mut shrink = Shrink::NothingShared;
         if guess != split {

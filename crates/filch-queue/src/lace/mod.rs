@@ -33,10 +33,10 @@
 //!
 //! **Departures.** The paper's deque is a stack of descriptors, in which a stolen task stays until it is joined. A
 //! queue of words has no join, so head is not lowered past stolen tasks, and the array becomes a ring. Then (tail,
-//! split) can return to an old value with another task in the slot, and a thief may not read before it wins: hence the
-//! handshake. A request stays until there is something to share; the paper drops it. [`Policies`] sets how much is
-//! shared, taken back and stolen at once, by default as in the paper. Tests: `queues/battery.rs` (wrap-around,
-//! overflow, stress), `queues/stalled.rs`.
+//! split) can return to an old value with another task in the slot, and a thief may not read the slot before it wins
+//! the index: hence the handshake. A request stays until there is something to share; the paper drops it. [`Policies`]
+//! sets how much is shared, taken back and stolen at once, by default as in the paper. Tests: `queues/battery.rs`
+//! (wrap-around, overflow, stress), `queues/stalled.rs`.
 //!
 //! **Names.** tail, split, head, splitreq, allstolen as in the paper; `grow` and `shrink` are `grow_shared` and
 //! `shrink_shared` in its program.
@@ -105,7 +105,7 @@ pub struct Policies {
     pub grow: Amount,
     /// How many of the shared tasks the owner takes back when it has no private one.
     pub shrink: Amount,
-    /// How many of the shared tasks a thief takes that asks for several.
+    /// How many of the shared tasks a thief takes if it asks for several.
     pub steal: Amount,
     /// How the owner moves split.
     pub moves: Moves,
@@ -280,7 +280,7 @@ impl<M: Memory> Thief<M> {
 }
 
 impl<M: Memory> Thief<M> {
-    /// Wins as many indices as `of` returns for the number of shared ones; returns the first and their number.
+    /// Wins `of(n)` of the n shared indices; returns the first index and the number won.
     #[inline]
     fn win(&self, of: impl FnOnce(u32) -> u32) -> Steal<(u32, u32)> {
         match self.shared.index.steal_several(of) {

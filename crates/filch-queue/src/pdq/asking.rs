@@ -1,7 +1,7 @@
 //! The thief's side of the private deques whose thieves ask: see [`receiver`](super::receiver), which has the whole
 //! algorithm.
 //!
-//! Invariant: I1 of that module: a desk is for at most one request.
+//! Invariant: a desk is for at most one request (I1 of that module).
 
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
@@ -13,7 +13,7 @@ use super::receiver::{BLOCKED, CLEAR, DECLINED, FIRST_CODE, FREE, GRANTED, PENDI
 use super::{Desk, Wish, pass_on};
 use crate::{Steal, StealMany, Task};
 
-/// A thief's side, of one that waits for the answer or may withdraw.
+/// A thief's side: the thief waits for the answer, or may withdraw.
 pub struct Thief<M: Memory = Native, const WAITS: bool = false> {
     pub(super) shared: Arc<Shared<M>>,
     pub(super) index: u32,
@@ -35,11 +35,11 @@ impl<M: Memory, const WAITS: bool> Thief<M, WAITS> {
 
     /// Puts a request into the cell, if the owner may have tasks and nobody else is asking.
     fn ask(&mut self, wish: Wish) -> Steal<Task> {
-        // Relaxed: whatever is behind it, the owner answers from what it has.
+        // Relaxed: whatever the flag says, the owner answers from the tasks that it has.
         if !self.shared.has_tasks.load(Ordering::Relaxed) {
             return Steal::Empty;
         }
-        // Relaxed: this thief clears it. I1.
+        // Relaxed: this thief itself clears it. I1.
         if WAITS && self.desk().state.load(Ordering::Relaxed) != CLEAR {
             return Steal::Aborted;
         }
@@ -74,8 +74,8 @@ impl<M: Memory, const WAITS: bool> Thief<M, WAITS> {
         }
     }
 
-    /// Collects the answer to the outstanding request of this code, if it has come: the first task, with the others in
-    /// `loot`.
+    /// Collects the answer to the outstanding request with this code, if the answer has come. Returns the first task,
+    /// and puts the others into `loot`.
     fn collect(&mut self, code: u32) -> Steal<Task> {
         // E2: pairs with the store in `answer`.
         let state = self.desk().state.load(Ordering::Acquire);
@@ -94,7 +94,7 @@ impl<M: Memory, const WAITS: bool> Thief<M, WAITS> {
         answer
     }
 
-    /// The first task of what there is, with the others in `loot`.
+    /// Returns a task of `loot`, or collects the outstanding answer, or asks.
     fn obtain(&mut self, wish: Wish) -> Steal<Task> {
         if let Some(task) = self.loot.pop_front() {
             return Steal::Task(task);
@@ -111,11 +111,11 @@ impl<M: Memory, const WAITS: bool> crate::Thief<Task> for Thief<M, WAITS> {
         self.obtain(Wish::One)
     }
 
-    /// Withdraws the request, or waits for the answer that is under way; in the paper's form for the answer in any
-    /// case.
+    /// Withdraws the request, or waits for an answer that is under way. In the paper's form it always waits for the
+    /// answer.
     fn quiesce(&mut self) -> Option<Task> {
         let Some(code) = self.asked else { return self.loot.pop_front() };
-        // Relaxed, both: nothing was published with the request that anybody will use, and nothing is used here.
+        // Relaxed, both: nobody will use anything that the request published, and nothing is used here.
         let withdraws =
             || self.shared.request.compare_exchange(code, FREE, Ordering::Relaxed, Ordering::Relaxed).is_ok();
         if !WAITS && withdraws() {
@@ -141,7 +141,7 @@ impl<M: Memory, const WAITS: bool> crate::Thief<Task> for Thief<M, WAITS> {
 }
 
 impl<M: Memory, const WAITS: bool> StealMany<Task> for Thief<M, WAITS> {
-    /// Asks for as much as `Params::share` says. What exceeds `max` is returned by the next attempts.
+    /// Asks for as many tasks as `Params::share` says. The next attempts return the tasks that exceed `max`.
     fn steal_many(&mut self, max: usize, loot: &mut Vec<Task>) -> Steal<usize> {
         if max == 0 {
             return Steal::Empty;

@@ -1,7 +1,7 @@
 //! The thief's side of the private deques whose owners deal: see [`sender`](super::sender), which has the whole
 //! algorithm.
 //!
-//! Invariant: one thief at a time uses a desk as its thief; what is [known](Deals::Known) of it belongs to that thief.
+//! Invariant: one thread at a time uses a desk as its thief, which owns what is [known](Deals::Known) of the desk.
 
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
@@ -19,28 +19,28 @@ pub trait Form: Copy + Debug + Send + Sync + 'static {
     const NAME: &'static str;
     const FOLLOWS: &'static str;
     const DEPARTURES: &'static [&'static str];
-    /// Whether a thief is idle for everybody.
+    /// Whether an idle thief is idle for all owners.
     const FOR_ALL: bool;
     type Params: Copy + Default + Debug + Send + Sync + 'static;
     type Desk<M: Memory>: Deals<M, Params = Self::Params>;
 }
 
-/// Where owners deal to one thief, and how.
+/// The place where owners deal to one thief, and its protocol.
 pub trait Deals<M: Memory>: Sized + Send + Sync {
     type Params;
-    /// What only the thief knows.
+    /// State that only the thief knows.
     type Known: Default + Send;
 
-    /// For a thief that is not idle.
+    /// Makes the place of a thief that is not idle.
     fn new() -> Self;
 
     fn gap(params: &Self::Params) -> Duration;
 
-    /// Owner: whether the thief seems to be idle.
+    /// Owner: returns whether the thief seems to be idle.
     fn is_idle(&self) -> bool;
 
     /// Owner number `giver`: deals the oldest tasks, if there are any and the thief is still idle, and returns whether
-    /// it has. Adds them to `grants` before the thief has them.
+    /// it has dealt. Adds them to `grants` before the thief has them.
     ///
     /// # Safety
     /// The caller is an owner that this thief steals from.
@@ -64,20 +64,20 @@ pub trait Deals<M: Memory>: Sized + Send + Sync {
     /// The caller is the thief.
     unsafe fn collect(&self, known: &mut Self::Known) -> Steal<Task>;
 
-    /// Thief: returns a task that it has received; otherwise it is not idle any more.
+    /// Thief: returns a task that it has received; otherwise stops being idle.
     ///
     /// # Safety
     /// The caller is the thief.
     unsafe fn close(&self, known: &mut Self::Known) -> Option<Task>;
 
-    /// Thief: whether there seems to be a task for it.
+    /// Thief: returns whether there seems to be a task for it.
     fn has_task(&self, known: &Self::Known) -> bool;
 
-    /// Thief: who has dealt what was collected last, if the desk says that.
+    /// Thief: returns the owner that dealt the tasks collected last, if the desk says that.
     fn giver(known: &Self::Known) -> Option<usize>;
 }
 
-/// A thief's side of an [`Of`](super::sender::Of) deque: for all givers one after the other, or for one.
+/// A thief's side of an [`Of`](super::sender::Of) deque: it receives from all owners, one after the other, or from one.
 pub struct Thief<M: Memory = Native, F: Form = Told> {
     pub(super) shared: Arc<Shared<M, F>>,
     pub(super) index: usize,
@@ -85,7 +85,7 @@ pub struct Thief<M: Memory = Native, F: Form = Told> {
 }
 
 impl<M: Memory, F: Form> Thief<M, F> {
-    /// Becomes idle, which it is not, if the victim may have tasks.
+    /// Becomes idle, if the victim may have tasks. Precondition: the thief is not idle.
     fn ask(&mut self, many: bool) -> Steal<Task> {
         // Relaxed: a hint.
         if !self.shared.has_tasks.load(Ordering::Relaxed) {
@@ -106,7 +106,7 @@ impl<M: Memory, F: Form> Thief<M, F> {
         }
     }
 
-    /// The first task of what there is, with the others in the loot.
+    /// Returns a received task, with the others in the loot; if there is none, asks.
     pub(super) fn obtain(&mut self, many: bool) -> Steal<Task> {
         // SAFETY: this is the thief of that number, the only one.
         match unsafe { self.shared.desks[self.index].collect(&mut self.known) } {

@@ -6,10 +6,10 @@
 //! **Idea.** The owner works on an ordinary deque, and checks now and then whether to give a thief something: because
 //! the thief has asked ([`PdqR`], [`PdqR2`], and ours, [`PdqRAsync`] and [`PdqR2Async`]), or because a clock says so
 //! and the thief is idle ([`PdqS`], and ours, [`PdqSTold`] and [`PdqSOneStep`]). It hands the tasks over on a desk.
-//! There is no race for a task, so there is no fence; and any deque will do, and any policy of how much to give.
+//! There is no race for a task, so there is no fence, and any deque and any policy of how much to give will do.
 //!
-//! Invariant: the owner touches what lies on a desk between its claiming a request and its answer, the thief at all
-//! other times.
+//! Invariant: only the owner touches the tasks on a desk between its claim of a request and its answer; at all other
+//! times only the thief does.
 
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
@@ -44,8 +44,8 @@ enum Wish {
     Many,
 }
 
-/// Where an owner puts what it gives to one thief: a number that the protocol interprets, the first task, and a bag for
-/// the others.
+/// The place where an owner puts the tasks for one thief: a number that the protocol interprets, the first task, and a
+/// bag for the others.
 struct Desk<M: Memory> {
     state: M::AtomicU32,
     first: M::Cell<Option<Task>>,
@@ -56,11 +56,11 @@ type Desks<M> = Arc<[Padded<Desk<M>>]>;
 
 /// Refuses numbers of thieves that the protocols cannot count.
 fn check_number(thieves: usize) {
-    // Twice their number, with a few more, is a number of 32 bits.
+    // Twice their number, plus a few, must fit in 32 bits.
     assert!(thieves < 1 << 30, "the number of thieves is out of range");
 }
 
-/// A desk for each thief.
+/// Makes a desk for each thief.
 fn desks<M: Memory>(thieves: usize, state: u32) -> Desks<M> {
     check_number(thieves);
     (0..thieves).map(|_| Padded(Desk::new(state))).collect()
@@ -71,8 +71,8 @@ impl<M: Memory> Desk<M> {
         Self { state: filch_memory::Atomic::new(state), first: Cell::new(None), bag: Cell::new(VecDeque::new()) }
     }
 
-    /// Puts the oldest tasks, of which there is at least one, on the desk, on which there are none; returns how many.
-    /// One alone never allocates.
+    /// Puts the oldest tasks on the desk, and returns how many. There is at least one task, and the desk is empty. A
+    /// single task never allocates.
     ///
     /// # Safety
     /// The caller is the owner and has claimed this desk's request without having answered it.
@@ -93,8 +93,8 @@ impl<M: Memory> Desk<M> {
         1 + more
     }
 
-    /// The first task; the others, of which there are none unless there was a [wish](Wish::Many) for them, are put into
-    /// `loot`, which is empty.
+    /// Returns the first task, and puts the others into `loot`, which is empty. There are others only if there was a
+    /// [wish](Wish::Many) for them.
     ///
     /// # Safety
     /// The caller is the thief, whose only request has been granted.
@@ -108,8 +108,7 @@ impl<M: Memory> Desk<M> {
     }
 }
 
-/// What a thief of several gets: the first one and as much of the rest as it wants, at most `max` in all; returns how
-/// many.
+/// Appends the first task and the oldest of the loot to `to`, at most `max` tasks in all; returns how many.
 fn pass_on(first: Task, loot: &mut VecDeque<Task>, max: usize, to: &mut alloc::vec::Vec<Task>) -> usize {
     let more = loot.len().min(max - 1);
     to.push(first);

@@ -2,12 +2,12 @@
 //! algorithm.
 //!
 //! **Idea.** A task is one word, so one compare-and-swap of the thief's cell from null to the task deals it: the
-//! paper's figure 3 for one task. Any other word than null is a task, or means that the thief is not idle; which of
-//! these, the thief knows by itself.
+//! paper's figure 3 for one task. Any word other than null is a task, or means that the thief is not idle; the thief
+//! itself knows which.
 //!
 //! **Invariants.**
-//! * I1: null leaves the cell by one update: an owner's compare-and-swap, which deals, or the thief's swap, which
-//!   leaves.
+//! * I1: one update replaces null: an owner's compare-and-swap, which deals, or the thief's swap, by which it stops
+//!   being idle.
 //!
 //! **Edges.**
 //! * E1: the compare-and-swap in `deal` (release) → the load in `collect`, or the swap in `close` (acquire): the
@@ -25,12 +25,12 @@ use crate::{Steal, Task};
 /// The tuning parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Params {
-    /// The paper's δ: as that of [`sender::Params`](super::sender::Params).
+    /// The paper's δ, as in [`sender::Params`](super::sender::Params).
     pub gap: Duration,
 }
 
 impl Default for Params {
-    /// As of [`sender::Params`](super::sender::Params).
+    /// As in [`sender::Params`](super::sender::Params).
     fn default() -> Self {
         Self { gap: super::sender::Params::default().gap }
     }
@@ -44,7 +44,7 @@ const BUSY: *mut () = core::ptr::dangling_mut();
 
 impl<M: Memory> Deals<M> for OneStep<M> {
     type Params = Params;
-    /// Whether the thief is idle: null has been written and the cell has not been read as anything else since.
+    /// Whether the thief is idle: it has written null, and has not read anything else in the cell since.
     type Known = bool;
 
     fn new() -> Self {
@@ -62,7 +62,7 @@ impl<M: Memory> Deals<M> for OneStep<M> {
 
     unsafe fn deal(&self, tasks: &mut VecDeque<Task>, _: usize, _: &Params, grants: Option<&Count>) -> bool {
         let Some(task) = tasks.front().filter(|_| self.is_idle()) else { return false };
-        // Before the thief has it: `HANDS_OVER`. Until that is taken back the count is too high, never too low.
+        // Before the thief has it: `HANDS_OVER`. If the deal fails, the count is briefly too high; it is never too low.
         if let Some(grants) = grants {
             grants.bump();
         }
@@ -78,7 +78,7 @@ impl<M: Memory> Deals<M> for OneStep<M> {
 
     unsafe fn open(&self, is_idle: &mut bool, _: bool) {
         *is_idle = true;
-        // Relaxed: an owner that sees it uses nothing of the thief's.
+        // Relaxed: an owner that sees it uses nothing that the thief wrote.
         self.0.store(Task::NO_WORD, Ordering::Relaxed);
     }
 

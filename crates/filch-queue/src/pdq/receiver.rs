@@ -1,6 +1,6 @@
 //! PDQ-R and PDQ-R2: private deques whose thieves ask.
 //!
-//! **Paper.** [That of the folder](super), section 2, figures 1 and 2; and its alternative acquire, figure 8, the
+//! **Paper.** [That of the folder](super), section 2, figures 1 and 2; its alternative acquire, figure 8; and the
 //! comparison in Tom van Dijk and Jaco van de Pol, *Lace: Non-blocking Split Deque for Work-Stealing*, MuCoCoS 2014.
 //!
 //! **Idea.** A thief writes its number into the victim's request cell. The victim looks at the cell at each push and
@@ -9,24 +9,24 @@
 //!
 //! **Forms.** [`PdqR`] and [`PdqR2`] are the paper's: a thief that has asked waits for the answer, and answers others
 //! meanwhile; so it has one desk, for all its victims. In ours, [`PdqRAsync`] and [`PdqR2Async`], a thief goes away and
-//! comes back, and may withdraw, so that a victim that does not run stalls nobody; it has a desk with each victim. They
-//! differ in three places: who claims a request how (`claim`), whether a thief may ask (`ask`), and what it does when
-//! it wants to leave (`quiesce`).
+//! comes back, and may withdraw, so that a victim that does not run stalls nobody; it has a desk with each victim. The
+//! forms differ in three places: how the owner claims a request (`claim`), whether a thief may ask (`ask`), and what it
+//! does when it wants to leave (`quiesce`).
 //!
 //! **Fields.** Each on its own line.
 //! * `has_tasks`: whether the deque holds a task, or the owner offers something else. Written by the owner when that
 //!   changes; read by thieves.
-//! * `request`: who asks, and for how many; or nobody, or the owner does not want to be asked. Set by thieves, by
-//!   compare-and-swap; claimed by the owner, by a swap, or, in the paper's form, by a load and, after the answer, a
-//!   store; withdrawn, in ours, by the thief that set it.
-//! * `desks`: one for each thief. The number says whether the request has been answered: written by the thief before it
-//!   asks, by the owner as the answer. In the paper's form the queues of a pool have the same desks, and the thief
-//!   clears the number when it has seen the answer.
+//! * `request`: who asks, and for how many tasks; or that nobody asks, or that the owner does not want to be asked.
+//!   Thieves set it by compare-and-swap. The owner claims it by a swap; in the paper's form, by a load and, after the
+//!   answer, a store. In ours, the thief that set it may withdraw it.
+//! * `desks`: one for each thief. The number says whether the request has been answered. The thief writes it before it
+//!   asks, and the owner writes it as the answer. In the paper's form the queues of a pool share the desks, and the
+//!   thief clears the number when it has seen the answer.
 //! * the owner's own: `tasks`, oldest first, and whether it has blocked its cell.
 //! * a thief's own: whether it has asked; `loot`, which it has received and not returned.
 //!
 //! **Invariants.**
-//! * I1: a desk is for at most one request, in a cell or claimed.
+//! * I1: a desk is for at most one request, which is in a cell or claimed.
 //! * I2: whoever takes a request out of the cell settles it: the owner answers it, or the thief withdraws it. Taking it
 //!   out is one atomic update, unless thieves never withdraw: then only the owner takes requests out.
 //!
@@ -35,17 +35,17 @@
 //!   its last use of the desk come before the owner's answer.
 //! * E2: the store of the answer (release) → its load in `collect` (acquire): the desk, and the contents of the tasks.
 //!
-//! **Memory model.** Rust's; no fence anywhere. **Progress.** The owner is wait-free, but for allocation; a thief
-//! depends on the owner's next operation, though not in our form if it withdraws (it then waits only for an answer
-//! under way). **Capacity.** Grows.
+//! **Memory model.** Rust's; no fence anywhere. **Progress.** The owner is wait-free, except for allocation. A thief
+//! depends on the owner's next operation; in our form a thief that withdraws waits only for an answer under way.
+//! **Capacity.** Grows.
 //!
 //! **Departures** of the paper's form. Figure 2 also clears the thief's own request cell once it has received a task;
-//! in PDQ-R that could erase somebody's request, and the asker would wait for ever (a twin in the checker); here nobody
-//! does, and in PDQ-R2 a worker opens its cell when it pushes. The owner answers at pushes too, and not only after
-//! pops, as figure 1 does. An owner that sleeps or goes home blocks its cell in PDQ-R too: the paper's workers spin to
-//! the end. A cell is a number beside the task instead of a task or one of two marks, since any word can be a task;
-//! both are on one line. Whom to ask next is the scheduler's to say. **Of ours**, also: a request is claimed by a swap
-//! before it is answered, since with a load and a store a task could be sent to somebody who has gone (a twin).
+//! in PDQ-R that could erase somebody's request, and the asker would wait for ever (a twin in the checker). Here no
+//! thief clears its cell then, and in PDQ-R2 a worker opens its cell when it pushes. The owner answers at pushes too;
+//! in figure 1 only after pops. An owner that sleeps or goes home blocks its cell in PDQ-R too: the paper's workers
+//! spin to the end. A cell is a number beside the task, on the same line, instead of a task or one of two marks, since
+//! any word can be a task. The scheduler decides whom to ask next. **Of ours**, also: a request is claimed by a swap
+//! before it is answered, since with a load and a store a task could be sent to a thief that has gone (a twin).
 //!
 //! **Names.** The paper's `a`, `r` and `t` are `has_tasks`, `request` and a desk; `poll` is its `communicate`; `reject`
 //! is `claim(BLOCKED)`.
@@ -95,7 +95,7 @@ pub struct Of<const BLOCKS: bool, const WAITS: bool>;
 /// ```
 pub type PdqR = Of<false, true>;
 
-/// As [`PdqR`], and an owner without tasks is not asked: see the [module](self).
+/// As [`PdqR`], except that thieves do not ask an owner without tasks: see the [module](self).
 pub type PdqR2 = Of<true, true>;
 
 /// The private deque whose thieves ask and go away: see the [module](self).
@@ -137,7 +137,7 @@ pub type PdqR2Async = Of<true, false>;
 /// The tuning parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Params {
-    /// How many tasks a thief gets that asks for several.
+    /// How many tasks a thief gets if it asks for several.
     pub share: Amount,
 }
 
@@ -158,7 +158,7 @@ pub(super) const FIRST_CODE: u32 = 2;
 pub(super) const PENDING: u32 = 0;
 pub(super) const DECLINED: u32 = 1;
 pub(super) const GRANTED: u32 = 2;
-/// Nothing: where the desk is for all victims, it may be used.
+/// No request is outstanding: a desk for all victims may be used.
 pub(super) const CLEAR: u32 = 3;
 
 pub(super) struct Shared<M: Memory> {
@@ -184,7 +184,7 @@ pub struct Owner<M: Memory = Native, const BLOCKS: bool = false, const WAITS: bo
     tally: Tally,
 }
 
-/// A queue for one victim.
+/// Makes the queue of one victim.
 fn victim<M: Memory, const BLOCKS: bool, const WAITS: bool>(
     capacity: usize,
     desks: Desks<M>,
@@ -240,7 +240,7 @@ unsafe impl<M: Memory, const BLOCKS: bool, const WAITS: bool> Queue<M> for Of<BL
         steals: StealOrder::Unordered,
         delivery: Delivery::ExactlyOnce,
         capacity: Capacity::Grows,
-        // Whose request is outstanding elsewhere does not ask, nor who finds that somebody else has asked.
+        // A thief does not ask while its request is outstanding elsewhere, or if somebody else has asked.
         may_abort: WAITS,
         steal_progress: Progress::OwnerDependent,
         stealable: Stealable::OnRequest,
@@ -316,7 +316,7 @@ impl<M: Memory, const BLOCKS: bool, const WAITS: bool> Owner<M, BLOCKS, WAITS> {
         self.shared.has_tasks.store(false, Ordering::Relaxed);
     }
 
-    /// Pushes to the empty deque: announces tasks again.
+    /// Announces tasks again, after there were none.
     #[cold]
     fn has_tasks_again(&mut self) {
         // Relaxed: a thief asks before it gets anything.
@@ -370,7 +370,7 @@ impl<M: Memory, const BLOCKS: bool, const WAITS: bool> crate::Owner<Task> for Ow
     #[inline]
     fn poll(&mut self) {
         if WAITS && self.is_blocked && !self.tasks.is_empty() {
-            // It has rested with tasks.
+            // The owner has rested although it has tasks.
             self.unblock();
         }
         self.communicate();

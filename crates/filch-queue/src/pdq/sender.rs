@@ -11,21 +11,21 @@
 //! victim, so that a fork–join worker can wait for one victim only; and the owner looks for an idle thief, starting at
 //! a random one. They differ in which desks an owner tries (`find_idle`), and in when it looks at the clock
 //! (`communicate`). [`PdqSOneStep`] is [`PdqSTold`] with the paper's step for one task: one compare-and-swap of a cell
-//! of one word deals it. Such a cell cannot say who has dealt, which fork–join has to know; so it is a cell for one
-//! victim. That cell (`one_step.rs`) and the desk of the others (`two_steps.rs`) have files of their own; what follows
-//! about the states of a desk, the invariant and the edges is about the others.
+//! of one word deals it. Such a cell cannot say who has dealt, which fork–join has to know; so each cell is for one
+//! victim. The cell (`one_step.rs`) and the desk of the other forms (`two_steps.rs`) have files of their own; below,
+//! the states of a desk, the invariant and the edges are about the other forms.
 //!
 //! **Fields.** Each on its own line.
 //! * `has_tasks`: whether the deque holds a task, or the owner offers something else. Written by the owner when that
 //!   changes; for hints, and so that thieves do not wait in vain.
-//! * `wanted`, in ours: whether to look at the desks. Raised by idle thieves, lowered by an owner that has found none;
-//!   read by both. So an owner does not read the clock while no thief waits for it.
-//! * `desks`: one for each thief: busy; idle, and wanting one task or many; being dealt to; dealt to, and by whom. The
-//!   thief changes it from busy to idle, and back, by compare-and-swap, if it wants no task any more; an owner changes
-//!   it from idle to being dealt to, by compare-and-swap, and then to dealt to, from where the thief makes it busy. In
-//!   the paper's form the queues of a pool have the same desks.
-//! * private to the owner: `tasks`, oldest first; the clock; the idle thief for whom it is about to get a task.
-//! * private to a thief: what it has received and not returned, and from whom; of one step, whether it is idle.
+//! * `wanted`, in ours: whether to look at the desks. Raised by idle thieves, lowered by an owner that has found no
+//!   idle thief; read by both. So an owner does not read the clock while no thief waits for it.
+//! * `desks`: one for each thief. A desk is busy; idle, and wanting one task or many; being dealt to; or dealt to, and
+//!   by whom. The thief changes it from busy to idle, and back by compare-and-swap if it wants no task any more. An
+//!   owner changes it from idle to being dealt to by compare-and-swap, and then to dealt to; the thief then makes it
+//!   busy. In the paper's form the queues of a pool share the desks.
+//! * private to the owner: `tasks`, oldest first; the clock; the idle thief that gets the next task.
+//! * private to a thief: the tasks received and not returned, and their giver; with one step, whether it is idle.
 //!
 //! **Invariants.**
 //! * I1: an idle desk leaves that state by one compare-and-swap: by an owner, which will deal, or by the thief, which
@@ -40,15 +40,15 @@
 //! **Memory model.** Rust's; no fence anywhere. **Progress.** The owner is wait-free, except for allocation; a thief
 //! depends on an owner, unless it leaves (it then waits only for incoming tasks). **Capacity.** Grows.
 //!
-//! **Departures** of all forms. A thief is idle only while it looks at a victim that has tasks, and leaves when it
-//! looks elsewhere, sleeps or waits no more: the paper's worker waits until somebody deals. The owner looks at its
-//! clock at pushes too, and not only after pops, as figure 1 does. Polling an empty deque counts as idle. **Of two
-//! steps**: all dealing takes them, as the paper's does for several tasks: any word can be a task, and a desk also says
-//! who has dealt, for a fork–join worker to wake its owner; a thief takes nothing before the second (a known mistake in
-//! the checker). **Of those whose thieves tell a victim**, also: the paper's clock always runs. Ours stops while no
-//! thief waits. That is the same for a busy owner, since in a Poisson process the time to the next event does not
-//! depend on when the wait for it begins. An owner that was idle is late, and deals as soon as it has a task, as in the
-//! paper.
+//! **Departures** of all forms. A thief is idle only while it looks at a victim that has tasks, and stops being idle
+//! when it looks elsewhere, sleeps or waits no more: the paper's worker waits until somebody deals. The owner looks at
+//! its clock at pushes too; in figure 1 it looks only after pops. An owner that polls an empty deque counts as idle.
+//! **Of two steps**: every deal takes two steps, as the paper's does for several tasks: any word can be a task, and a
+//! desk also says who has dealt, so that a fork–join worker can wake the task's owner. A thief takes nothing before the
+//! second step (a known mistake in the checker). **Of those whose thieves tell a victim**, also: the paper's clock
+//! always runs. Ours stops while no thief waits. That is the same for a busy owner, since in a Poisson process the time
+//! to the next event does not depend on when the wait for it begins. An owner that was idle is late, and deals as soon
+//! as it has a task, as in the paper.
 //!
 //! **Names.** The paper's `s` is a desk's number, `DUMMY_TASK` is `BUSY`, `null` `WANTS_ONE` or `WANTS_MANY`,
 //! `INCOMING` is `INCOMING`, its `d` is the clock's.
@@ -107,7 +107,7 @@ pub struct Of<F>(PhantomData<F>);
 /// ```
 pub type PdqS = Of<ForAll>;
 
-/// The private deque whose owner deals to a thief that has told it: see the [module](self).
+/// The private deque whose owner deals to a thief that has told the owner that it is idle: see the [module](self).
 ///
 /// ```
 /// use core::num::NonZeroUsize;
@@ -127,8 +127,8 @@ pub type PdqS = Of<ForAll>;
 /// ```
 pub type PdqSTold = Of<Told>;
 
-/// The private deque whose owner deals one task to a thief that has told it, by one compare-and-swap: see the
-/// [module](self).
+/// The private deque whose owner deals one task, by one compare-and-swap, to a thief that has told the owner that it is
+/// idle: see the [module](self).
 ///
 /// ```
 /// use core::num::NonZeroUsize;
@@ -152,8 +152,8 @@ pub type PdqSOneStep = Of<ToldOneStep>;
 pub struct Params {
     /// How many tasks the owner deals to a thief that wants several.
     pub share: Amount,
-    /// The paper's δ: the mean time between two attempts to deal. It should be longer than a typical task. Zero: an
-    /// attempt at each push, pop and poll.
+    /// The paper's δ: the mean time between two attempts to deal. It should be longer than a typical task. Zero means
+    /// an attempt at each push, pop and poll.
     pub gap: Duration,
 }
 
@@ -164,7 +164,7 @@ impl Default for Params {
     }
 }
 
-/// Every worker that is idle is so for all others.
+/// An idle worker is idle for all others.
 #[derive(Clone, Copy, Debug)]
 pub struct ForAll;
 
@@ -172,7 +172,7 @@ pub struct ForAll;
 #[derive(Clone, Copy, Debug)]
 pub struct Told;
 
-/// As [`Told`], and gets one task by one compare-and-swap.
+/// As [`Told`], and one compare-and-swap deals one task.
 #[derive(Clone, Copy, Debug)]
 pub struct ToldOneStep;
 
@@ -243,13 +243,13 @@ pub struct Owner<M: Memory = Native, F: Form = Told> {
     tally: Tally,
 }
 
-/// A desk for each thief.
+/// Makes a desk for each thief.
 fn desks<M: Memory, F: Form>(thieves: usize) -> Desks<M, F> {
     super::check_number(thieves);
     (0..thieves).map(|_| Padded(Deals::new())).collect()
 }
 
-/// A queue for one victim.
+/// Makes the queue of one victim.
 fn victim<M: Memory, F: Form>(
     index: usize,
     capacity: usize,
@@ -424,7 +424,7 @@ impl<M: Memory, F: Form> crate::Owner<Task> for Owner<M, F> {
         }
     }
 
-    /// An idle thief has been found, and gets the next task that is pushed.
+    /// Returns whether it has found an idle thief; that thief gets the next task pushed.
     fn is_wanting(&mut self) -> bool {
         if !self.tasks.is_empty() || !self.is_wanted() || !self.clock.is_due() {
             return false;

@@ -1,7 +1,7 @@
 //! The desks of private deques whose owners deal in two steps: see [`sender`](super::sender), which has the whole
 //! algorithm.
 //!
-//! Invariant: I1 of that module: an idle desk leaves that state by one compare-and-swap.
+//! Invariant: an idle desk leaves that state by one compare-and-swap (I1 of that module).
 
 use alloc::collections::VecDeque;
 use core::time::Duration;
@@ -19,10 +19,10 @@ const BUSY: u32 = 0;
 const WANTS_ONE: u32 = 1;
 const WANTS_MANY: u32 = 2;
 const INCOMING: u32 = 3;
-/// Twice the number of who has dealt, and one if the thief wanted many.
+/// The first code: to it are added twice the giver's number, and one if the thief wanted many.
 const FIRST_CODE: u32 = 4;
 
-/// A desk on which many tasks may lie, and the name of who has dealt them.
+/// A desk for many tasks, and for the number of the owner that has dealt them.
 pub struct TwoSteps<M: Memory>(Desk<M>);
 
 // SAFETY: one side at a time touches the bag, by the invariant of the module above; a task may go to another thread.
@@ -30,17 +30,17 @@ unsafe impl<M: Memory> Sync for TwoSteps<M> {}
 // SAFETY: as above.
 unsafe impl<M: Memory> Send for TwoSteps<M> {}
 
-/// What a thief has received and not returned, and from whom.
+/// The tasks that a thief has received and not returned, and their giver.
 #[derive(Debug, Default)]
 pub struct Received {
     loot: VecDeque<Task>,
-    /// Who has dealt what was collected last.
+    /// The owner that dealt the tasks collected last.
     giver: Option<usize>,
 }
 
 impl<M: Memory> TwoSteps<M> {
-    /// Collects what has been dealt: the first task, with the others in the loot, which is empty. If nothing has been,
-    /// returns the state of the desk.
+    /// Collects the tasks dealt: returns the first, and puts the others into the loot, which is empty. If no task has
+    /// been dealt, returns the state of the desk.
     ///
     /// # Safety
     /// The caller is the thief.
@@ -149,7 +149,7 @@ impl<M: Memory> Deals<M> for TwoSteps<M> {
     }
 }
 
-/// For how many tasks a thief is idle whose desk has this state.
+/// Returns what a thief whose desk has this state wants, if it is idle.
 fn wish(state: u32) -> Option<Wish> {
     match state {
         WANTS_ONE => Some(Wish::One),

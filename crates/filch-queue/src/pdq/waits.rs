@@ -1,12 +1,12 @@
 //! How an owner claims a request that nobody withdraws: see [`receiver`](super::receiver).
 //!
-//! What must always hold: while a request is in the cell, the owner alone changes it.
+//! Invariant: while a request is in the cell, only the owner changes it.
 
 use filch_memory::{Atomic, Ordering};
 
 use super::receiver::{BLOCKED, FREE};
 
-/// The request that there is, which stays; or none, and then the cell is free, or blocked if `instead` says so.
+/// Returns the content of the cell. A request stays there; a free cell becomes blocked if `instead` says so.
 pub(super) fn request_or(cell: &impl Atomic<u32>, instead: u32) -> u32 {
     // E1: pairs with the compare-and-swap in `ask`.
     match cell.load(Ordering::Acquire) {

@@ -14,9 +14,9 @@ pub(crate) struct Pace {
     started: Time,
     /// Whether the last block took no longer than a thief may wait.
     pub(crate) is_fine: bool,
-    /// How many times the rest has been halved since the last block.
+    /// The number of times the rest has been halved since the last block.
     halved: u32,
-    /// Since when the loop has been within a block of several items of another loop, which is fine; 0: it is not.
+    /// The time when the surrounding block began, a fine block of several items of another loop; 0 if there is none.
     inner_since: Time,
 }
 
@@ -29,10 +29,10 @@ impl Pace {
         Self { block: 1, started: clock::now(), is_fine: false, halved: 0, inner_since: 0 }
     }
 
-    /// Starts a loop of so many items. If it is within a block of an outer loop that has been fine, it probably takes
-    /// less than the block, so that the clock is worth looking at only after some of the items.
+    /// Starts a loop of `length` items. Inside a fine block of an outer loop it probably takes less time than that
+    /// block, so it reads the clock only after some of its items.
     pub(crate) fn start_within(outer: Outer, length: usize) -> Self {
-        /// Of the items. So if they take long this time, most of them are for thieves.
+        /// The first block is one part in eight, so thieves can get most of the items if these take long this time.
         const PART: usize = 8;
         const MOST: usize = 16;
         match outer.looked {
@@ -48,15 +48,15 @@ impl Pace {
         self.inner_since != 0
     }
 
-    /// Whether the loop lends half of its rest. A loop within a fine block of another one leaves that to the other,
-    /// which has more and answers soon.
+    /// Whether the loop lends some of its rest now. Inside a fine block of an outer loop it leaves lending to that
+    /// loop, which has more items and answers soon.
     #[inline]
     pub(crate) fn lends(&self, is_asked: impl FnOnce() -> bool) -> bool {
         !self.is_fine || !self.is_inner() && is_asked()
     }
 
-    /// How many items of a rest of so many the loop keeps when it lends the others: half of them; but only its next
-    /// block, if the last one was not short and it has halved its rest so many times since.
+    /// The number of items that the loop keeps of its `rest` when it lends the others: half of them, or only its next
+    /// block if the last block was long and the loop has halved its rest `halvings` times since.
     #[inline]
     pub(crate) fn keeps(&mut self, rest: usize, halvings: u32) -> usize {
         if self.is_fine || self.halved < halvings {
@@ -67,13 +67,13 @@ impl Pace {
         }
     }
 
-    /// A hint for loops nested in the next block of `items`; `None`: what this loop started with.
+    /// A hint for loops nested in the next block of `items` items; `None` keeps the hint with which this loop started.
     pub(crate) fn within(&self, items: usize) -> Option<Outer> {
         (self.is_fine && items > 1 && !self.is_inner()).then_some(Outer { began: self.started, looked: self.started })
     }
 
-    /// Adapts the block size after a block, or a smaller rest, of `items` items, before a rest of so many. Returns what
-    /// other loops in the block around an inner loop start with, if that has changed.
+    /// Adapts the block size after a block, or a smaller rest, of `items` items, with `rest` items to go. After a block
+    /// of an inner loop, returns the hint for other loops in the surrounding block, if it has changed.
     pub(crate) fn adjust(&mut self, items: usize, rest: usize) -> Option<Outer> {
         const LONG: Time = Pace::AIM * Pace::GROWTH as Time * 2;
         if self.is_inner() && rest == 0 {
@@ -83,7 +83,7 @@ impl Pace {
         let took = now.saturating_sub(self.started);
         self.is_fine = took <= LONG;
         self.halved = 0;
-        // What is left after halving has more than half a block; a smaller rest says little of a whole one.
+        // A rest after halving has more than half a block; a smaller one says little about a whole block.
         if took < Self::AIM && items > self.block / 2 {
             let is_far = took < Self::AIM / (Self::GROWTH * Self::GROWTH) as Time;
             let growth = if is_far { Self::GROWTH * Self::GROWTH } else { Self::GROWTH };
@@ -97,7 +97,7 @@ impl Pace {
         }
         let began = self.inner_since;
         if !self.is_fine || now.saturating_sub(began) > LONG {
-            // The block around it takes longer than those before, and its loop answers nobody meanwhile.
+            // The surrounding block takes longer than the blocks before it, and its loop answers nobody meanwhile.
             self.inner_since = 0;
         }
         Some(Outer { began, looked: if self.is_fine { now } else { 0 } })

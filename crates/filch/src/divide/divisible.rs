@@ -6,7 +6,7 @@ use std::ops::{Range, RangeInclusive};
 use std::slice;
 
 /// A source for a loop: it has a length and can be cut in two. Ranges of integers and characters, slices, and the
-/// iterators over a slice implement it, those over its chunks and windows too. For what else can be looped over, see
+/// iterators over a slice, its chunks and its windows implement it. For other sources, see
 /// [`IntoPar`](crate::iter::IntoPar).
 ///
 /// ```
@@ -21,8 +21,7 @@ use std::slice;
     note = "borrow a collection, as in `&v` or `&mut v`; wrap any other iterator, as in `filch::iter::bridge(lines)`"
 )]
 pub trait Divisible: IntoIterator + Send + Sized {
-    /// Returns the number of items. A loop panics if the parts of a source say that they have more items than the
-    /// whole.
+    /// Returns the number of items. A loop panics if the parts of a source claim more items than the whole.
     fn length(&self) -> usize;
 
     /// Returns the first `at` items, and the others. `at` is at most [`Divisible::length`].
@@ -38,8 +37,8 @@ pub trait Divisible: IntoIterator + Send + Sized {
     #[doc(hidden)]
     const IS_DRAWN: bool = false;
 
-    /// Draws some items, one at least: until they are many, or `is_awaited` and it has taken long enough. Returns
-    /// nothing if there are none.
+    /// Draws at least one item, and stops when it has many, or when it has taken long enough and `is_awaited`. Returns
+    /// `None` if there are no items.
     #[doc(hidden)]
     fn draw(&mut self, is_awaited: &dyn Fn() -> bool) -> Option<Self> {
         let _ = is_awaited;
@@ -177,7 +176,7 @@ impl<T: Send> Divisible for slice::IterMut<'_, T> {
     }
 }
 
-/// The chunks of a slice, to write to; the last may be shorter.
+/// The mutable chunks of a slice; the last may be shorter.
 ///
 /// ```
 /// let mut v = [1, 2, 3, 4, 5];

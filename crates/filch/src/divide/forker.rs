@@ -29,11 +29,11 @@ pub trait Forker: sealed::Sealed + Sized {
     #[doc(hidden)]
     fn place(&self) -> Place;
 
-    /// Tells loops that start on this worker of the block around them.
+    /// Tells loops that start on this worker about the block around them.
     #[doc(hidden)]
     fn tell(&self, outer: Option<Outer>);
 
-    /// Whether thieves would see a lent item.
+    /// Whether thieves would see a lent item at once, and do not see enough work.
     #[doc(hidden)]
     fn lends(&self) -> bool;
 
@@ -64,7 +64,7 @@ pub trait Forker: sealed::Sealed + Sized {
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
     pub(crate) workers: usize,
-    /// How many of a worker's newest tasks thieves leave to it.
+    /// The number of a worker's newest tasks that thieves leave to it.
     pub(super) kept_back: usize,
     pub(super) outer: Outer,
 }

@@ -1,8 +1,8 @@
 //! Runs a loop: divides its items, and lends those not begun.
 //!
 //! Invariants: each item is mapped once, and results are reduced in the order of the items. After an error no block
-//! maps another item, so that a loop ends about as soon as the items that run. One worker at a time has a source that
-//! draws its items bit by bit, such as a [bridge](crate::iter::bridge), and draws from it.
+//! maps another item, so a loop ends about as soon as the items that run then. One worker at a time holds, and draws
+//! from, a source that draws its items bit by bit, such as a [bridge](crate::iter::bridge).
 
 use std::sync::{Mutex, PoisonError};
 
@@ -19,9 +19,9 @@ struct Loop<'l, Z, F, R> {
     /// Adds a block's items to a sum, perhaps with forks of its own.
     fold: &'l F,
     reduce: &'l R,
-    /// How many empty pieces lie above what the loop lends: as many as thieves leave to the worker.
+    /// The number of empty tasks to push above a lent half; 0 if thieves leave none or too many to the worker.
     pads: usize,
-    /// How many times a loop halves its rest before it runs a block.
+    /// The number of times a loop halves its rest before it runs a block.
     halvings: u32,
 }
 
@@ -52,7 +52,7 @@ impl<Z, F, R> Loop<'_, Z, F, R> {
 /// Cuts a source in two.
 ///
 /// # Panics
-/// If a part says that it has more items than it can have: the loop might never end, nor its recursion.
+/// If a part claims more items than it can have, since the loop or its recursion might then never end.
 #[inline]
 fn cut<D: Divisible>(source: D, at: usize) -> (D, D) {
     let (length, is_counted) = (source.length(), source.is_counted());
@@ -100,15 +100,15 @@ where
     if rest.length() == 0 {
         sum
     } else if plan.pads > 0 && !pace.is_fine {
-        // It may take long.
+        // The next block may take long.
         pad(&mut forker, plan.pads, rest, sum, plan, pace).0
     } else {
         plan.run_block(&mut forker, rest, sum, pace).0
     }
 }
 
-/// Lends empty pieces until there are more tasks than thieves leave to the worker, at most `pads`. Runs blocks of
-/// `rest`, one at least, as long as thieves can take what was lent before. Returns the sum and what remains.
+/// Lends up to `pads` empty pieces, until there are more tasks than thieves leave to the worker. Then runs blocks of
+/// `rest`, at least one, as long as thieves can take the items lent before. Returns the sum and the remaining items.
 fn pad<K, D, T, Z, F, R>(
     forker: &mut K,
     pads: usize,
@@ -151,7 +151,7 @@ where
     const MOST: usize = 1 << 9;
     let Place { workers, kept_back, outer } = forker.place();
     let pads = if kept_back <= MOST { kept_back } else { 0 };
-    // As many as make a half for each worker. Where pads follow, a half lends the rest.
+    // Enough to make a half for each worker. With pads the loop only halves its rest.
     let halvings = if pads > 0 { u32::MAX } else { workers.ilog2() + 1 };
     let plan = Loop { zero, fold, reduce, pads, halvings };
     if D::IS_DRAWN {
@@ -209,7 +209,7 @@ where
     run_on::<false, _, _, _, _, _, _>(forker, source, zero, fold, reduce)
 }
 
-/// As [`run`], on a tree that depends only on the length if it `IS_FIXED`.
+/// As [`run`]; if `IS_FIXED`, on a tree that depends only on the length.
 #[inline]
 pub(crate) fn run_on<const IS_FIXED: bool, K, D, T, Z, F, R>(forker: K, source: D, zero: &Z, fold: &F, reduce: &R) -> T
 where

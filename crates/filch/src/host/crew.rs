@@ -116,20 +116,20 @@ impl Crew {
         (crew, Lease(Arc::new(Closer(common))), seats)
     }
 
-    /// Returns the seat of a worker that no thread has.
+    /// Returns a worker's seat, unless it is taken.
     fn seat(&self, index: usize) -> Option<Seat> {
         Seat::take(&self.workers, index)
     }
 
-    /// Lets the workers begin asleep, and the threads for most of them start when they are first needed: whoever needs
-    /// a worker calls `start`, for a thread that runs in the seat. It runs `start` outside all pools, even on a worker,
-    /// so `start` should not wait for this crew. `seats` are all. Returns those for which the host starts threads now:
-    /// the first, and any others that cannot wait, such as those of workers that [never sleep](crate::Idle::Spin).
+    /// Lets the workers begin asleep, and most of their threads start when they are first needed. Whoever needs a
+    /// worker calls `start`, which starts a thread for the seat. It runs outside all pools, even on a worker, so it
+    /// should not wait for this crew. `seats` are all seats. Returns the seats that need threads now: the first, and
+    /// others that cannot wait, such as those of workers that [never sleep](crate::Idle::Spin).
     ///
-    /// Whichever thread starts it, such a thread has the affinity of the first worker's, and the signal mask of the
-    /// current thread, once it runs or [inherits](Seat::inherit). If the system refuses it, the crew goes on without
-    /// that worker, with a line on standard error for the first; and ends the process, if a job is [posted](Self::post)
-    /// to that worker.
+    /// A thread that starts late has the affinity of the first worker's thread, and the signal mask of the thread that
+    /// called this, once it runs or [inherits](Seat::inherit). If the system refuses it, the crew goes on without that
+    /// worker, with a line on standard error for the first refusal; if a job is [posted](Self::post) to that worker,
+    /// the process ends.
     ///
     /// ```
     /// use filch::inside::host::{Seat, Thread};
@@ -146,7 +146,7 @@ impl Crew {
     /// ```
     ///
     /// # Panics
-    /// If `seats` are not all.
+    /// If `seats` are not all seats of the crew.
     pub fn come_late(
         &self,
         mut seats: Vec<Seat>,
@@ -160,7 +160,7 @@ impl Crew {
         seats.iter_mut().for_each(|seat| seat.begins = begins[seat.index]);
         let first = late::first(&begins);
         if first < seats.len() {
-            // The crew would keep itself.
+            // Weak, since otherwise the crew would keep itself.
             let workers = Arc::downgrade(&self.workers);
             self.common.come_late(Late::new(first, seats.len(), move |worker, begins, inherited| {
                 let workers = workers.upgrade().expect("whoever wakes a worker keeps it");
@@ -173,15 +173,15 @@ impl Crew {
         seats
     }
 
-    /// Runs all that the crew has been given, and joins its threads, which are `threads`, in the order of their
-    /// numbers. The next entry from outside calls `again`, which calls [`start_again`](Self::start_again) with the same
+    /// Runs all work that the crew has been given, and joins its threads: `threads`, in the order of their numbers. The
+    /// next entry from outside calls `again`, which must call [`start_again`](Self::start_again) with the same
     /// arguments. Keep a lease.
     ///
-    /// Returns whether it has ended: not if there is another number of threads.
+    /// Returns whether the crew has ended. It does not end if the number of `threads` is wrong.
     ///
     /// # Panics
-    /// On a worker of this crew; and if a thread is needed and does not start: a worker's, or one that waits for a
-    /// worker of another crew, which runs its own jobs meanwhile.
+    /// On a worker of this crew; and if a needed thread does not start, be it a worker's or the thread that waits in
+    /// place of a worker of another crew, which runs its own jobs meanwhile.
     pub fn end(&self, threads: &Threads, start: &(dyn Fn(Seat) -> io::Result<Thread> + Sync), again: fn()) -> bool {
         let mut has_ended = false;
         self.mortal(threads, start, |crew| has_ended = crew.end(again));
@@ -225,7 +225,7 @@ impl Crew {
         self.common.workers()
     }
 
-    /// Returns the number of this crew's worker that the current thread is.
+    /// Returns the current thread's number as a worker of this crew.
     pub fn here(&self) -> Option<usize> {
         self.common.here().map(|home| home.index)
     }
@@ -235,7 +235,7 @@ impl Crew {
         self.workers.stats()
     }
 
-    /// Checks that the workers can be in this process, before the caller prepares jobs.
+    /// Checks, before the caller prepares jobs, that the workers are in this process.
     ///
     /// # Panics
     /// In the child of a `fork()`, if the parent made the crew, because the child does not have its threads. The
@@ -267,14 +267,14 @@ impl Crew {
     /// job, whatever its strategy.
     ///
     /// # Panics
-    /// If `op` panics, once all have ended, with the payload of the first such worker by number; and if the
-    /// system refuses a worker its thread, before any runs it.
+    /// If `op` panics, once all have ended, with the payload of the first such worker by number; and, before any worker
+    /// runs it, if the system refuses a worker its thread.
     pub fn broadcast<R: Send>(&self, op: impl Fn(usize) -> R + Sync) -> Vec<R> {
         self.common.broadcast(false, &op)
     }
 
     /// Runs `job` some time later: last in, first out if the current thread is a worker of this crew, otherwise after
-    /// jobs pushed from outside. A panic in it ends the process.
+    /// the earlier jobs from outside. A panic in it ends the process.
     ///
     /// Cost: an allocation, a push to the worker's word deque or the shared queue, and a fence.
     ///
@@ -286,7 +286,7 @@ impl Crew {
     }
 
     /// As [`Crew::push`], except that jobs pushed by one worker through one queue run first in, first out among
-    /// themselves. Among other jobs, each runs where a job of [`Crew::push`] would.
+    /// themselves. Among other jobs, each runs in the place of a job of [`Crew::push`].
     ///
     /// # Safety
     /// As for [`Crew::push`]; and `queue` lives until the job has run.
@@ -331,7 +331,7 @@ impl Crew {
         self.common.post(worker, unsafe { Spawned::new(job) });
     }
 
-    /// [Posts](Crew::post) a job to each worker, which `job` makes of its number.
+    /// [Posts](Crew::post) a job to each worker; `job` makes it from the worker's number.
     ///
     /// # Safety
     /// As for [`Crew::push`].
@@ -416,7 +416,7 @@ impl<P: Pool> Workers for Cores<P> {
 
 #[cfg(feature = "timeline")]
 impl crate::threads::timeline_file::TimelineFile {
-    /// Has a pool recorded, which has just been made and has no work.
+    /// Records a pool that has just been made and has no work.
     pub fn belongs_to(self, crew: &Crew) {
         self.records(crew.common());
     }

@@ -139,7 +139,7 @@ impl Countdown {
     }
 }
 
-/// Returns the default stack size for each of this many threads: [`DEFAULT_STACK_SIZE`](crate::DEFAULT_STACK_SIZE), or
+/// Returns the default stack size for each of `workers` threads: [`DEFAULT_STACK_SIZE`](crate::DEFAULT_STACK_SIZE), or
 /// less where the address space is limited.
 ///
 /// ```
@@ -149,7 +149,7 @@ pub fn stack_size(workers: usize) -> usize {
     crate::threads::defaults::default_stack_size(workers)
 }
 
-/// What the process may use, as the system said when it was asked.
+/// The processors and the quota that the process may use, as the system reported them when asked.
 ///
 /// ```
 /// use filch::inside::host::Processors;
@@ -163,7 +163,7 @@ pub fn stack_size(workers: usize) -> usize {
 pub struct Processors(Allowed);
 
 impl Processors {
-    /// Asks the system what the process may use now, even if the current thread is pinned. It takes a look into files.
+    /// Asks the system what the process may use now, even if the current thread is pinned. This reads files.
     pub fn of_process() -> Self {
         Self(Allowed::to_process(Path::new(processors::ROOT)))
     }
@@ -175,7 +175,7 @@ impl Processors {
 }
 
 impl<P: Pool> Builder<P> {
-    /// Spares the pool a look at what it may use when it begins.
+    /// Gives the pool these limits, so it does not ask the system when it starts.
     pub fn within(mut self, processors: Processors) -> Self {
         self.allowed = Some(processors.0);
         self
@@ -192,7 +192,7 @@ pub fn unpin() {
     processors::unpin();
 }
 
-/// Returns the number of the worker, of any pool, that the current thread is.
+/// Returns the current thread's number as a worker, of any pool.
 #[inline]
 pub fn here() -> Option<usize> {
     current_home().map(|home| home.index)
@@ -204,8 +204,8 @@ pub fn workers_here() -> Option<usize> {
 }
 
 /// Runs one job on the current worker, in the middle of its current task; returns whether there was one, or `None` if
-/// the thread is not a worker. Looks first for jobs that the worker has spawned, for jobs posted to it, and for its own
-/// forks; then, if `everywhere`, for other workers' jobs.
+/// the thread is not a worker. Looks first at the worker's own spawned jobs and forks and at the jobs posted to it;
+/// then, if `everywhere`, at other workers' jobs.
 pub fn run_one(everywhere: bool) -> Option<bool> {
     let reach = if everywhere { Reach::All } else { Reach::Own };
     // SAFETY: it is used at once.
@@ -225,8 +225,8 @@ pub trait Host: 'static {
     /// Returns the crew for threads that are not workers. Only such threads call it.
     fn crew() -> &'static Crew;
 
-    /// Passes the crew to a call of such a thread, which may be a guest of the crew meanwhile. A host can override this
-    /// to observe the call or prepare the thread.
+    /// Passes the crew to the `call` of such a thread, which may be a guest of the crew meanwhile. A host can override
+    /// this to observe the call or prepare the thread.
     fn call<R>(call: impl FnOnce(&'static Crew) -> R) -> R {
         call(Self::crew())
     }

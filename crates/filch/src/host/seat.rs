@@ -30,7 +30,7 @@ pub(super) trait Workers: Send + Sync {
 
     fn occupy(self: Arc<Self>, index: usize, stack_size: usize);
 
-    /// Whether there is a seat for this worker.
+    /// The flag that says whether this worker's seat is taken.
     fn is_taken(&self, index: usize) -> &<Native as Memory>::AtomicBool;
 }
 
@@ -59,16 +59,16 @@ impl Drop for Seat {
 }
 
 impl Seat {
-    /// Returns the seat of a worker that no thread has.
+    /// Returns a worker's seat, unless it is taken.
     pub(super) fn take(workers: &Arc<dyn Workers>, index: usize) -> Option<Self> {
-        // Acquire: pairs with the store in the drop of its former seat, after whose thread this one is the worker.
+        // Acquire: pairs with the store in the drop of the former seat, whose thread was the worker before this one.
         let is_taken = workers.is_taken(index).swap(true, Ordering::Acquire);
         let workers = Arc::clone(workers);
         (!is_taken).then(|| Self { index, workers, begins: Begins::Awake, comes_late: false, inherited: None })
     }
 
-    /// Gives the current thread what it would have from the thread that made the crew, if another one has started it:
-    /// see [`Crew::come_late`]. [`Seat::run`] does that, too; call this before to change it.
+    /// Gives the current thread the attributes of a thread started by the crew's maker, if another thread has started
+    /// it: see [`Crew::come_late`]. [`Seat::run`] does this too; call this first to change the attributes.
     pub fn inherit(&mut self) {
         if let Some(inherited) = self.inherited.take() {
             inherited.adopt();
@@ -82,7 +82,7 @@ impl Seat {
 
     /// Makes the current thread the worker until the last lease is dropped, and then runs the remaining jobs. The
     /// worker calls `start` before and `exit` after, and runs what they spawn. `stack_size` is the size of the thread's
-    /// stack, or a lower bound; 0 if unknown. It matters only where the system does not tell.
+    /// stack, or a lower bound; 0 if unknown. The size matters only where the system does not tell it.
     ///
     /// # Panics
     /// If the thread is a worker already. A panic in `start` or `exit` ends the process.
@@ -122,7 +122,7 @@ impl Seat {
             return Err(self);
         }
         Arc::clone(&self.workers).occupy(self.index, stack_size);
-        // It stays taken.
+        // The seat stays taken.
         std::mem::forget(self);
         Ok(())
     }

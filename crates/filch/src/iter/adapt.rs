@@ -1,4 +1,4 @@
-//! Adaptors of items one by one. The blocks of a loop share an adaptor by reference.
+//! Adaptors that treat items one by one. The blocks of a loop share an adaptor by reference.
 //!
 //! Invariant: a closure runs once on each item that is asked for.
 
@@ -8,9 +8,9 @@ use super::lend::{Indexed, Lend, Reversible};
 use crate::divide::divisible::Divisible;
 use crate::worker::per_worker::{PerWorker, PerWorkerGuard};
 
-/// What an adaptor does with items of type `T`.
+/// An adaptor of items of type `T`.
 pub trait Adaptor<T>: Sync {
-    /// What it makes of them.
+    /// The type of the items that it makes.
     type Item;
 
     /// The iterator over a block.
@@ -18,7 +18,7 @@ pub trait Adaptor<T>: Sync {
     where
         Self: 'a;
 
-    /// Whether it makes one item of each.
+    /// Whether it makes exactly one item of each item.
     const IS_EXACT: bool;
 
     /// Iterates over a block with these items.
@@ -176,7 +176,7 @@ impl<T, B: IntoIterator, F: Fn(T) -> B + Sync> Adaptor<T> for FlatMap<F> {
 
 /// The iterator of [`Map`] over a block.
 ///
-/// The standard one would call the shared closure by way of its reference, which stays a call in the loop.
+/// The standard one would call the shared closure through a reference, which stays a call in the loop.
 #[derive(Debug)]
 pub struct MapBlock<'a, I, F>(I, &'a F);
 
@@ -200,7 +200,7 @@ impl<I: Iterator, B, F: Fn(I::Item) -> B> Iterator for MapBlock<'_, I, F> {
     }
 }
 
-/// The iterator of [`FilterMap`] over a block; as [`MapBlock`].
+/// The iterator of [`FilterMap`] over a block. It exists for the same reason as [`MapBlock`].
 #[derive(Debug)]
 pub struct FilterMapBlock<'a, I, F>(I, &'a F);
 

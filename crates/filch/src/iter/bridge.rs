@@ -1,7 +1,7 @@
 //! Loops over any iterator.
 //!
-//! One worker at a time draws a batch of items, while the others run the batch before it; which worker that is, the
-//! pool decides by theft. So there is no lock that a worker could wait for, whatever the iterator and the loop do.
+//! One worker at a time draws a batch of items, while the others run the batch before it. Theft decides which worker
+//! draws. So there is no lock for which a worker could wait, whatever the iterator and the loop do.
 //!
 //! Invariant: a source has items or the iterator, never both.
 
@@ -16,12 +16,12 @@ use crate::protocol::grain::Time;
 /// Makes a source of any iterator: loops draw its items in sequence, and run them in parallel. Its adaptors and
 /// consumers keep the order, too.
 ///
-/// Items are drawn in batches of up to some thousands, so an item may wait until a few later ones are drawn, and more
-/// items may be drawn than run if the loop ends early. Therefore the iterator must not wait for what the loop makes of
-/// items. It may fork, and loops over bridges may be nested.
+/// Items are drawn in batches of up to some thousands, so an item may wait until later items are drawn, and if the loop
+/// ends early, more items may be drawn than run. Therefore the iterator must not wait for the loop to run an item. It
+/// may fork, and loops over bridges may be nested.
 ///
-/// Cost: some nanoseconds an item, and an allocation for each batch. A source that is
-/// [`Divisible`] is better, since its items need not be drawn one by one.
+/// Cost: some nanoseconds an item, and an allocation for each batch. A [`Divisible`] source is better, since its items
+/// need not be drawn one by one.
 ///
 /// ```
 /// use filch::iter::bridge;
@@ -101,7 +101,7 @@ impl<I: Iterator<Item: Send> + Send> Divisible for Bridged<I> {
     const IS_DRAWN: bool = true;
 
     fn draw(&mut self, is_awaited: &dyn Fn() -> bool) -> Option<Self> {
-        /// About 50 µs, and few enough that they fit a cache.
+        /// About 50 µs, and few enough items to fit a cache.
         const LONG: Time = 150_000;
         const MANY: usize = 1 << 12;
         let started = clock::now();

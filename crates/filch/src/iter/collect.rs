@@ -1,6 +1,6 @@
 //! Collections made of a parallel iterator's items.
 //!
-//! Invariant: items that were written are dropped if the collection does not come to be.
+//! Invariant: if the collection is not completed, the items already written are dropped.
 
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, LinkedList, VecDeque};
 use std::hash::{BuildHasher, Hash};
@@ -11,8 +11,8 @@ use super::lend::Lend;
 use super::par::Par;
 use crate::divide::{divisible::Divisible, forker::Forker, run::run};
 
-/// What a parallel iterator over `T` can be [collected](Par::collect) into: collections of the standard library, and
-/// `Option` and `Result` of them. A loop over `Err` or `None` ends at the first one in time.
+/// A type that a parallel iterator over `T` can be [collected](Par::collect) into: collections of the standard library,
+/// and `Option` and `Result` of them. A loop ends at the first `Err` or `None` in time.
 #[diagnostic::on_unimplemented(
     message = "a parallel iterator over `{T}` cannot be collected into `{Self}`",
     note = "the items must be `Send`; collect into a `Vec` first if you need another collection"
@@ -22,8 +22,8 @@ pub trait FromPar<T>: Sized {
     fn from_par<S: Lend<Item = T>, K: Forker>(items: Par<S, K>) -> Self;
 }
 
-/// Extends a collection by each block. While nobody wants work, there is one. The collections are in the order of the
-/// items.
+/// Extends collections by the blocks, and returns them in the order of the items. While nobody wants work, there is one
+/// collection.
 pub(super) fn gather<S, K, C>(items: Par<S, K>) -> Vec<C>
 where
     S: Lend,
@@ -99,7 +99,7 @@ unsafe impl<T: Send> Send for Base<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Sync for Base<T> {}
 
-/// A source, and as many places for its items: `length` uninitialized places of a vector, which live at least as long.
+/// A source, and a place for each of its items: `length` uninitialized places of a vector that lives at least as long.
 struct Filling<S, T> {
     source: S,
     base: Base<T>,
@@ -150,7 +150,7 @@ impl<T: Send, S: Divisible<Item = T>> Divisible for Filling<S, T> {
     }
 }
 
-/// Items that were written one after another, and belong to it.
+/// Items that were written to adjacent places, and that this owns.
 struct Filled<T> {
     base: Base<T>,
     from: usize,
@@ -158,7 +158,7 @@ struct Filled<T> {
 }
 
 impl<T> Filled<T> {
-    /// Takes over items behind its own.
+    /// Takes over the items of `other`, which follow its own.
     #[inline]
     fn append(mut self, other: Self) -> Self {
         if self.length == 0 {

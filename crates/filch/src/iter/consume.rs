@@ -39,9 +39,9 @@ impl<S: Lend, K: Forker> Par<S, K> {
         self.map(f).until_error(|oks| oks.for_each(|()| ()))
     }
 
-    /// Folds items into sums, each at first `zero`, and reduces the sums. While nobody wants work, there is one sum.
-    /// The bracketing varies between runs: `fold` and `reduce` should be associative together, with `zero` as their
-    /// neutral element.
+    /// Folds items into sums that start as `zero`, and reduces the sums. While nobody wants work, there is one sum. The
+    /// bracketing varies between runs: `fold` and `reduce` should be associative together, with `zero` as their neutral
+    /// element.
     ///
     /// ```
     /// let longest = filch::par(["a", "bcd", "ef"]).fold(|| 0, |most, word| most.max(word.len()), usize::max);
@@ -70,8 +70,8 @@ impl<S: Lend, K: Forker> Par<S, K> {
         run_on::<IS_FIXED, _, _, _, _, _, _>(forker, parts.source(), &zero, &fold, &reduce)
     }
 
-    /// Reduces the items, and `identity` with them, any number of times. `reduce` should be associative, with
-    /// `identity` as its neutral element.
+    /// Reduces the items together with any number of `identity` values. `reduce` should be associative, with `identity`
+    /// as its neutral element.
     ///
     /// ```
     /// assert_eq!(filch::par(1..=5).reduce(|| 1, |a, b| a * b), 120);
@@ -213,7 +213,7 @@ impl<S: Lend, K: Forker> Par<S, K> {
             (Some(a), Some(b)) => Some(choose(a, b)),
             (a, b) => a.or(b),
         };
-        // Not `Iterator::reduce`: the compiler makes one chain of conditional moves of it, twice as slow as branches.
+        // Not `Iterator::reduce`: the compiler makes it a chain of conditional moves, twice as slow as branches.
         let next = |chosen, item| match chosen {
             Some(chosen) => Some(choose(chosen, item)),
             None => Some(item),
@@ -221,7 +221,7 @@ impl<S: Lend, K: Forker> Par<S, K> {
         self.fold(|| None, next, either)
     }
 
-    /// Whether `f` holds for an item. Ends when it is known.
+    /// Whether `f` holds for any item. Ends when the answer is known.
     ///
     /// ```
     /// assert!(filch::par(0..u64::MAX).any(|i| i == 7));
@@ -230,7 +230,7 @@ impl<S: Lend, K: Forker> Par<S, K> {
         self.try_for_each(|item| if f(item) { Err(()) } else { Ok(()) }).is_err()
     }
 
-    /// Whether `f` holds for all items. Ends when it is known.
+    /// Whether `f` holds for all items. Ends when the answer is known.
     ///
     /// ```
     /// assert!(!filch::par(0..u64::MAX).all(|i| i < 7));
@@ -239,7 +239,7 @@ impl<S: Lend, K: Forker> Par<S, K> {
         !self.any(|item| !f(item))
     }
 
-    /// Returns an item for which `f` holds, the first one found. Ends when there is one.
+    /// Returns an item for which `f` holds, the first one found. Ends when one is found.
     ///
     /// ```
     /// assert_eq!(filch::par(0..u64::MAX).find_any(|i| *i == 7), Some(7));
@@ -268,8 +268,8 @@ impl<S: Lend, K: Forker> Par<S, K> {
 
     /// Collects the items, in their order.
     ///
-    /// Cost: a `Vec` of known length is written in place. Otherwise each piece that a thief took is a `Vec`, and these
-    /// are put together in the end. Other collections are made of a `Vec` in sequence.
+    /// Cost: a `Vec` of known length is written in place. Otherwise each piece that a thief took becomes a `Vec`, and
+    /// the vectors are joined at the end. Other collections are made from a `Vec`, in sequence.
     ///
     /// ```
     /// use std::collections::HashMap;
@@ -302,7 +302,7 @@ impl<S: Lend, K: Forker> Par<S, K> {
         collection
     }
 
-    /// Collects the first halves of the pairs and the second ones.
+    /// Collects the first halves of the pairs, and the second halves.
     ///
     /// ```
     /// let (even, odd): (Vec<u32>, Vec<u32>) = filch::par(0..3).map(|i| (2 * i, 2 * i + 1)).unzip();
@@ -361,7 +361,7 @@ where
 }
 
 impl<S: Indexed, K: Forker> Par<S, K> {
-    /// Returns the index of an item for which `f` holds, the first one found. Ends when there is one.
+    /// Returns the index of an item for which `f` holds, the first one found. Ends when one is found.
     ///
     /// ```
     /// assert_eq!(filch::par(["a", "b", "c"]).position_any(|word| word == "b"), Some(1));

@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use crate::divide::divisible::Divisible;
 
-/// The items of a vector, by value: what `filch::par(v)` loops over. The parts share the vector's memory, which is
-/// freed after the last of them.
+/// The items of a vector, by value: the source of `filch::par(v)`. Its parts share the vector's memory, which is freed
+/// after the last part.
 pub struct Drain<T> {
     first: NonNull<T>,
     length: usize,

@@ -1,6 +1,6 @@
 //! Iterators that end before their last item.
 //!
-//! Invariant: after the end is decided, a block takes no other item.
+//! Invariant: once the end is decided, a block takes no further item.
 
 use filch_memory::{Atomic, Memory, Native, Ordering};
 
@@ -10,7 +10,7 @@ use super::par::Par;
 use crate::divide::run::{Failure, run};
 use crate::divide::{divisible::Divisible, forker::Forker};
 
-/// The adaptor of results, until an error.
+/// The adaptor that yields the `Ok` values of results until there is an error.
 #[derive(Debug)]
 pub struct Until<'f, E>(&'f Failure<E>);
 
@@ -34,7 +34,7 @@ impl<T, E: Send> Adaptor<Result<T, E>> for Until<'_, E> {
 }
 
 impl<T, E: Send, S: Lend<Item = Result<T, E>>, K: Forker> Par<S, K> {
-    /// Consumes the results up to an error: one of the errors, the first in time.
+    /// Consumes the `Ok` values until there is an error; returns the first error in time, if there is one.
     pub(crate) fn until_error<R>(self, consume: impl FnOnce(Par<Adapted<S, Until<'_, E>>, K>) -> R) -> Result<R, E> {
         let failure = Failure::new();
         let result = consume(self.adapted(Until(&failure)));
@@ -43,8 +43,8 @@ impl<T, E: Send, S: Lend<Item = Result<T, E>>, K: Forker> Par<S, K> {
 }
 
 impl<T: Send, E: Send, S: Lend<Item = Result<T, E>>, K: Forker> Par<S, K> {
-    /// Reduces the `Ok` items, and `identity` with them, by a function that may fail. The loop ends at the first error,
-    /// be it an item or of `reduce`.
+    /// Reduces the `Ok` values together with any number of `identity` values, by a function that may fail. The loop
+    /// ends at the first error, of an item or of `reduce`.
     ///
     /// ```
     /// let add = |a: u8, b: u8| a.checked_add(b).ok_or("too much");
@@ -94,7 +94,7 @@ impl<T, E, I: Iterator<Item = Result<T, E>>> Iterator for Oks<'_, I, E> {
     }
 }
 
-/// Finds the first item that `find` makes something of. Blocks behind one with such an item end.
+/// Returns the first `Some` of `find`, in the order of the items. Blocks behind that item's block end early.
 pub(super) fn find_first<S, K, B>(par: Par<S, K>, find: impl Fn(S::Item) -> Option<B> + Sync) -> Option<B>
 where
     S: Lend,
@@ -122,7 +122,7 @@ where
     run(forker, source, &|| None, &fold, &Option::or)
 }
 
-/// Where the first block with a find begins.
+/// The start of the first block in which something was found.
 #[derive(Debug)]
 struct Best(<Native as Memory>::AtomicUsize);
 
@@ -144,7 +144,7 @@ impl Best {
     }
 }
 
-/// A source that knows where it begins in the whole.
+/// A part of a source that knows where it begins in the whole.
 struct Placed<'b, S> {
     source: S,
     start: usize,

@@ -1,17 +1,17 @@
-//! What a parallel iterator consists of: parts that it owns, and lends to a loop.
+//! The parts of a parallel iterator, which it owns and lends to a loop.
 //!
 //! Invariant: the lent source has the parts' items, in order.
 
 use crate::divide::divisible::Divisible;
 
-/// The parts of a parallel iterator. They own their closures, and lend a source that refers to these.
+/// The parts of a parallel iterator. They own the closures, and lend a source that refers to them.
 ///
 /// You need it only to name a bound, as in `fn total<S: Lend<Item = u64>>(…)`.
 pub trait Lend {
-    /// What the iterator yields.
+    /// The type of the items.
     type Item;
 
-    /// The source. Its length is the number of items, unless an adaptor drops or adds some: then that before it.
+    /// The source. Its length is the number of items before any adaptor that drops or adds some.
     type Source<'a>: Divisible<Item = Self::Item>
     where
         Self: 'a;
@@ -26,7 +26,7 @@ pub trait Lend {
     fn source(&mut self) -> Self::Source<'_>;
 }
 
-/// Parts with as many items as the length of their source, so that each item's index is known.
+/// Parts whose number of items is the length of their source, so that each item's index is known.
 #[diagnostic::on_unimplemented(
     message = "the number of items of this parallel iterator is not known in advance",
     label = "items have no index here",
@@ -34,7 +34,7 @@ pub trait Lend {
 )]
 pub trait Indexed: Lend {}
 
-/// Parts whose items can be had in reverse.
+/// Parts that can yield their items in reverse.
 #[diagnostic::on_unimplemented(
     message = "this parallel iterator cannot be reversed",
     note = "a source can be reversed if its iterator is a `DoubleEndedIterator`"

@@ -1,4 +1,4 @@
-//! Parallel iterators: loops that are put together like the standard library's iterators.
+//! Parallel iterators: loops that are composed like the standard library's iterators.
 //!
 //! [`par`] makes a parallel iterator of a [source](IntoPar): a range, a slice, a collection, by reference or by value.
 //! [`Par`] has the adaptors and the consumers, under the names of [`Iterator`]'s.
@@ -17,17 +17,17 @@
 //! In handle style [`Worker::par`](crate::Worker::par) does the same.
 //!
 //! # Which items run
-//! An adaptor that leaves items out, such as [`skip`](Par::skip), does not run the adaptors before it on them. If a
-//! closure panics, the consumer panics with one of the payloads, may leave out items not yet reached, and drops each
-//! item and result once.
+//! An adaptor that leaves items out, such as [`skip`](Par::skip), does not run earlier adaptors on them. If a closure
+//! panics, the consumer panics with one of the payloads, may leave out items not yet reached, and drops each item and
+//! result once.
 //!
 //! # Writing a source
 //! Implement [`Divisible`](crate::Divisible), and all of this works on it.
 //!
 //! Invariant: nothing relies on a source's length or order for safety.
 
-// A closure that is called by way of its reference, as `Iterator::fold(items, sum, &f)` does, stays a call in the loop
-// if rustc has put the reference's `call_mut` into another codegen unit, and there is no LTO.
+// A closure called through a reference, as in `Iterator::fold(items, sum, &f)`, stays a call in the loop if rustc has
+// put the reference's `call_mut` into another codegen unit and there is no LTO.
 #![expect(clippy::redundant_closure)]
 
 mod adapt;

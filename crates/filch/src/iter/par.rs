@@ -1,6 +1,6 @@
 //! The parallel iterator, and its adaptors.
 //!
-//! Invariant: it runs nothing before a consumer is called.
+//! Invariant: a parallel iterator runs nothing before a consumer is called.
 
 use std::fmt;
 use std::ops::Range;
@@ -20,8 +20,8 @@ impl<S: Lend, K: Forker> IntoPar for Par<S, K> {
     }
 }
 
-/// Makes a parallel iterator of what [can be looped over](IntoPar). It runs on the current worker's pool, or on the
-/// [global one](crate::ThreadPool::global).
+/// Makes a parallel iterator over anything that [can be looped over](IntoPar). It runs on the current worker's pool, or
+/// on the [global one](crate::ThreadPool::global).
 ///
 /// ```
 /// let mut v = vec![3, 1, 2];
@@ -85,8 +85,8 @@ impl<S: Lend, K: Forker> Par<S, K> {
     }
 
     /// Yields `f` of a state and each item. `init` makes a state for each worker that takes part: scratch memory, a
-    /// random generator, a cache. If an item waits, and its worker runs other items of the loop meanwhile, these have
-    /// another state.
+    /// random generator, a cache. If an item waits, and its worker runs other items of the loop meanwhile, those items
+    /// get another state.
     ///
     /// Cost: two locks, for some nanoseconds each, for each block of some microseconds.
     ///
@@ -125,7 +125,7 @@ impl<S: Lend, K: Forker> Par<S, K> {
         self.filter_map(move |item| if f(&item) { Some(item) } else { None })
     }
 
-    /// Yields what `f` makes of the items, if anything.
+    /// Yields the value that `f` makes of each item, if it makes any.
     ///
     /// ```
     /// let numbers: Vec<u32> = filch::par(["1", "two", "3"]).filter_map(|word| word.parse().ok()).collect();
@@ -136,7 +136,7 @@ impl<S: Lend, K: Forker> Par<S, K> {
         self.adapted(FilterMap(f))
     }
 
-    /// Yields the items of each `f` of an item, which one worker iterates over in sequence.
+    /// Calls `f` on each item, and yields the items of the results. One worker iterates over each result, in sequence.
     ///
     /// ```
     /// let pairs: Vec<(u8, u8)> = filch::par(0..3).flat_map(|i| (0..i).map(move |j| (i, j))).collect();
@@ -222,7 +222,7 @@ impl<S: Indexed, K: Forker> Par<S, K> {
         self.with(|parts| Zip(Whole::new(0..usize::MAX), parts))
     }
 
-    /// Yields pairs of items; leaves out the rest of the longer source.
+    /// Yields pairs of items, and leaves out the rest of the longer source.
     ///
     /// ```
     /// let (x, y) = ([1, 2, 3], [4, 5, 6]);
@@ -249,7 +249,7 @@ impl<S: Indexed, K: Forker> Par<S, K> {
         self.with(Rev)
     }
 
-    /// Yields the first items, at most so many.
+    /// Yields the first `items` items, or all if there are fewer.
     ///
     /// ```
     /// assert_eq!(filch::par(0..9).take(2).collect::<Vec<u32>>(), [0, 1]);
@@ -259,7 +259,7 @@ impl<S: Indexed, K: Forker> Par<S, K> {
         self.with(|parts| Take::new(parts, items))
     }
 
-    /// Leaves out the first items, at most so many.
+    /// Leaves out the first `items` items, or all if there are fewer.
     ///
     /// ```
     /// assert_eq!(filch::par(0..9).skip(7).collect::<Vec<u32>>(), [7, 8]);
@@ -269,7 +269,7 @@ impl<S: Indexed, K: Forker> Par<S, K> {
         self.with(|parts| Skip::new(parts, items))
     }
 
-    /// Yields the first item, and each that comes `step` items after one that was yielded.
+    /// Yields the first item, and from there every `step`-th item.
     ///
     /// ```
     /// assert_eq!(filch::par(0..9).step_by(4).collect::<Vec<u32>>(), [0, 4, 8]);

@@ -12,9 +12,9 @@ use crate::divide::divisible::ChunksMut;
 use crate::divide::forker::{Forker, Job};
 
 impl<T: Clone + Send, K: Forker> Par<Whole<&mut [T]>, K> {
-    /// Replaces each item by the sum of all up to it, with `add` for the sum, which should be associative.
+    /// Replaces each item by the sum of all items up to and including it. `add` adds, and should be associative.
     ///
-    /// Cost: two calls of `add` for each item, and a clone for each of some parts; with one worker one call.
+    /// Cost: two calls of `add` per item, and a clone for each of several parts; with one worker, one call per item.
     ///
     /// ```
     /// let mut v = vec![1, 2, 3, 4];
@@ -28,8 +28,8 @@ impl<T: Clone + Send, K: Forker> Par<Whole<&mut [T]>, K> {
         self.forker.start(Scanning { items: self.parts.take(), zero: None, add: &add });
     }
 
-    /// Replaces each item by the sum of `zero` and all before it, with `add` for the sum, which should be associative.
-    /// Returns the sum of all.
+    /// Replaces each item by the sum of `zero` and all items before it, and returns the sum of all. `add` adds, and
+    /// should be associative.
     ///
     /// Cost: as [`Par::inclusive_scan`].
     ///

@@ -11,8 +11,8 @@ use crate::divide::divisible::Divisible;
 #[derive(Debug)]
 pub struct Zip<A, B>(pub(super) A, pub(super) B);
 
-/// Two sources of the same length, in step: what [`Par::zip`](super::Par::zip) runs. By itself it is for loops that
-/// want blocks of both sources, not pairs of items:
+/// Two sources of the same length, in step: the source of [`Par::zip`](super::Par::zip). Use it directly for loops that
+/// want blocks of both sources instead of pairs of items:
 ///
 /// ```
 /// use filch::iter::Zipped;
@@ -43,15 +43,15 @@ impl<A: Indexed, B: Indexed> Lend for Zip<A, B> {
     }
 }
 
-/// The first items of a source, at most so many.
+/// Returns the first `most` items of a source, or all if there are fewer.
 fn first<S: Divisible>(source: S, most: usize) -> S {
     if source.length() > most || !source.is_counted() { source.cut(most).0 } else { source }
 }
 
-/// Returns a source of which something depends on how many items it has.
+/// Returns the source, for an adaptor that depends on the exact number of its items.
 ///
 /// # Panics
-/// If a `usize` cannot count them.
+/// If a `usize` cannot count the items.
 fn counted<S: Divisible>(source: S) -> S {
     assert!(source.is_counted(), "a parallel iterator has more items than a usize can count");
     source
@@ -177,7 +177,7 @@ impl<A: Divisible, B: Divisible<Item = A::Item>> Divisible for Chained<A, B> {
     }
 }
 
-/// Draws from a source; all of it, if it does not draw its items itself.
+/// Draws from a source; takes all of it if the source cannot draw.
 fn draw_from<S: Divisible>(source: &mut Option<S>, is_awaited: &dyn Fn() -> bool) -> Option<S> {
     if !S::IS_DRAWN {
         return source.take();
@@ -191,7 +191,7 @@ fn draw_from<S: Divisible>(source: &mut Option<S>, is_awaited: &dyn Fn() -> bool
 
 /// The iterator of [`Chain`] over a block.
 ///
-/// The standard one has both iterators always.
+/// The standard one always has both iterators.
 #[derive(Debug)]
 pub struct ChainIter<A, B>(Option<A>, Option<B>);
 
@@ -444,7 +444,7 @@ impl<S: Reversible> Reversible for StepBy<S> {
     where
         Self: 'a,
     {
-        // The last item of the stepped ones comes first.
+        // The last of the stepped items comes first.
         let length = block.source.length();
         let kept = length.saturating_sub(length.saturating_sub(1) % block.size);
         S::backward(first(block.source, kept)).step_by(block.size)
@@ -473,7 +473,7 @@ impl<I: Iterator> Iterator for ChunksIter<I> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let first = self.items.next()?;
-        // A size is no promise that there are as many items.
+        // `size` does not promise that there are so many items.
         let mut chunk = Vec::with_capacity(self.items.size_hint().0.saturating_add(1).min(self.size));
         chunk.push(first);
         chunk.extend(self.items.by_ref().take(self.size - 1));

@@ -1,7 +1,7 @@
 //! Sorting of slices: by merging or by dividing at pivots, in parallel above some size, and by the standard library
 //! below it.
 //!
-//! Invariant: whatever the order of items is and wherever it panics, a slice keeps its items.
+//! Invariant: whatever the comparison returns and wherever it panics, a slice keeps its items.
 
 use std::cmp::Ordering;
 use std::mem::MaybeUninit;
@@ -15,7 +15,7 @@ use crate::unwind::abort_on_panic;
 impl<T: Send, K: Forker> Par<Whole<&mut [T]>, K> {
     /// Sorts the slice; keeps the order of equal items.
     ///
-    /// Cost: as [`slice::sort`], and memory for as many items again.
+    /// Cost: as [`slice::sort`], and memory for a second copy of the items.
     ///
     /// ```
     /// let mut v = vec![3, 1, 2];
@@ -129,7 +129,7 @@ impl<T: Send, C: Fn(&T, &T) -> Ordering + Sync> Job for Sorting<'_, T, C> {
             workers => (items.len() / (workers * LEAVES)).max(LEAST),
         };
         if !is_stable {
-            // Pivots would hide that items are in order.
+            // Division at pivots would not notice that the items are in order already.
             if items.len() <= leaf || !items.is_sorted_by(|a, b| compare(a, b).is_le()) {
                 by_pivots(forker, items, leaf, compare);
             }
@@ -156,9 +156,9 @@ where
     forker.fork(|forker| by_pivots(forker, left, leaf, compare), |forker| by_pivots(forker, right, leaf, compare));
 }
 
-/// Orders items around one of them, and returns those before it and those after it, neither much fewer than the others.
+/// Orders items around one of them, and returns the parts before and after it, each at least about an eighth of all.
 fn divide<'s, T, C: Fn(&T, &T) -> Ordering>(items: &'s mut [T], compare: &C) -> (&'s mut [T], &'s mut [T]) {
-    /// The median of so many is mostly within 5 % of that of all.
+    /// The median of this many items is mostly within 5 % of the median of all.
     const SAMPLE: usize = 101;
     let mut sample: [usize; SAMPLE] = std::array::from_fn(|index| items.len() / SAMPLE * index);
     sample.sort_unstable_by(|&a, &b| compare(&items[a], &items[b]));
@@ -173,14 +173,14 @@ fn divide<'s, T, C: Fn(&T, &T) -> Ordering>(items: &'s mut [T], compare: &C) -> 
     (left, &mut right[1..])
 }
 
-/// Moves the items that are less than the first one before it, and returns its new place.
+/// Moves every item that is less than the first item to a place before it, and returns the first item's new place.
 fn partition<T, C: Fn(&T, &T) -> Ordering>(items: &mut [T], compare: &C) -> usize {
     let (pivot, rest) = items.split_first_mut().expect("there are items");
     let mut less = 0;
     for index in 0..rest.len() {
         let is_less = compare(&rest[index], pivot).is_lt();
-        // Without a branch, which would be mispredicted half of the time: it exchanges two others if this one is not
-        // less.
+        // Without a branch, which would be mispredicted half of the time: if this item is not less, the swap exchanges
+        // two items that are not less.
         rest.swap(less, index);
         less += usize::from(is_less);
     }
@@ -207,15 +207,15 @@ where
     );
     if compare(&left[middle - 1], &right[0]).is_gt() {
         // The slice owns its items until all are in the buffer, whatever panics. No item is compared after it was
-        // copied, so a copy has all that comparisons have changed within the item.
+        // copied, so a copy has every change that comparisons made within the item.
         forker.within(|forker| merge(forker, left, right, buffer, leaf, compare));
         let written = "the merged items could not be written back";
         abort_on_panic(written, || forker.within(|forker| write_back(forker, items, buffer, leaf)));
     }
 }
 
-/// Copies the items of two sorted slices to the buffer, in order; those of the left one before equal ones of the right
-/// one. The buffer is as long as both.
+/// Copies the items of two sorted slices to the buffer, in order. Of equal items, those from the left slice come first.
+/// The buffer is as long as both slices.
 fn merge<T, C, K>(
     mut forker: K,
     left: &mut [T],
@@ -264,14 +264,14 @@ where
     rest.iter().zip(&mut buffer[l + r..]).for_each(|(item, place)| copy(item, place));
 }
 
-/// Copies an item, of which only one copy will be an item again.
+/// Copies an item. Only one of the two copies will be used as an item again.
 #[inline]
 fn copy<T>(item: &T, place: &mut MaybeUninit<T>) {
     // SAFETY: both are valid for one item, and different, since one is borrowed mutably.
     unsafe { ptr::copy_nonoverlapping(item, place.as_mut_ptr(), 1) };
 }
 
-/// Writes the items back from the buffer, which has all of them.
+/// Writes the items back from the buffer, which holds all of them.
 fn write_back<T: Send, K: Forker>(mut forker: K, items: &mut [T], buffer: &mut [MaybeUninit<T>], leaf: usize) {
     if items.len() <= leaf {
         // SAFETY: a buffer's part is as long as the slice's, and was filled by `merge`. Together, the parts have a copy

@@ -1,4 +1,4 @@
-//! What can be looped over.
+//! The sources of parallel loops.
 //!
 //! Invariant: a conversion keeps the items and their order.
 
@@ -8,8 +8,8 @@ use super::drain::Drain;
 use super::lend::{Lend, Whole};
 use crate::divide::divisible::Divisible;
 
-/// What can be looped over in parallel: [`Divisible`] sources such as ranges and slices, arrays and the collections of
-/// the standard library, by value and by reference, and parallel iterators. For any other iterator there is
+/// A type that can be looped over in parallel: [`Divisible`] sources such as ranges and slices, arrays and the
+/// collections of the standard library, by value and by reference, and parallel iterators. Wrap any other iterator with
 /// [`bridge`](super::bridge()).
 ///
 /// Cost: a `Vec` or an array is looped over in place, except for an array by value, which is moved to the heap. The
@@ -31,7 +31,7 @@ use crate::divide::divisible::Divisible;
     note = "items that another thread shall run must be `Send`, and items behind `&` must be `Sync`"
 )]
 pub trait IntoPar {
-    /// What the loop gets.
+    /// The type of the items.
     type Item;
 
     /// The parts of the parallel iterator.

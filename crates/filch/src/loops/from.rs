@@ -6,8 +6,7 @@ use crate::tasks::{handle::Worker, levels::Level};
 use crate::worker::plumbing::Pool;
 
 impl<P: Pool, L: Level> Worker<'_, P, L> {
-    /// As [`Worker::map_reduce`], but a function makes the neutral element, which so need be neither `Clone` nor
-    /// `Sync`.
+    /// As [`Worker::map_reduce`], but a function makes the neutral element, so it need be neither `Clone` nor `Sync`.
     ///
     /// Cost: that of [`Worker::map_reduce`]. The loop calls `zero` once, and again for each stolen part.
     ///
@@ -40,8 +39,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
         self.par(source).fold(zero, |sum, item| reduce(sum, map(item)), &reduce)
     }
 
-    /// As [`Worker::fold_blocks`], but a function makes the neutral element, which so need be neither `Clone` nor
-    /// `Sync`.
+    /// As [`Worker::fold_blocks`], but a function makes the neutral element, so it need be neither `Clone` nor `Sync`.
     ///
     /// Cost: that of [`Worker::fold_blocks`]. The loop calls `zero` once, and again for each stolen part.
     ///

@@ -1,6 +1,6 @@
-//! Loops as functions and as methods of a handle, over what can be [looped over](crate::iter::IntoPar).
+//! Loops as functions and as methods of a handle, over anything that can be [looped over](crate::iter::IntoPar).
 //!
-//! Invariant: a loop in closure style is that in handle style, on the current worker's pool or the global one.
+//! Invariant: a loop in closure style is its namesake in handle style, on the current worker's pool or the global one.
 
 mod fallible;
 mod from;
@@ -99,9 +99,9 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
         run(self.again(), source, &|| zero.clone(), &fold, &reduce)
     }
 
-    /// As [`Worker::map_reduce`], but the bracketing depends only on the number of items: halves down to at most 512
-    /// items, and each leaf from the left. So a sum of floating-point numbers is the same in every run, on any number
-    /// of workers.
+    /// As [`Worker::map_reduce`], but the bracketing depends only on the number of items: the loop halves down to
+    /// leaves of at most 512 items, and reduces each leaf from the left. So a sum of floating-point numbers is the same
+    /// in every run, on any number of workers.
     ///
     /// ```
     /// let v: Vec<f64> = (1..100_000).map(|i| 1.0 / f64::from(i)).collect();
@@ -125,7 +125,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
         self.par(source).fold_fixed(|| zero.clone(), |sum, item| reduce(sum, map(item)), &reduce)
     }
 
-    /// [`par`](crate::par) in handle style: a parallel iterator over what can be looped over.
+    /// [`par`](crate::par) in handle style: a parallel iterator over anything that can be looped over.
     ///
     /// ```
     /// let pool = filch::ThreadPool::new(2)?;

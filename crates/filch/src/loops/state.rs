@@ -1,6 +1,6 @@
 //! Loops with a state for each worker, such as a scratch buffer.
 //!
-//! Invariant: an item has its state for itself.
+//! Invariant: no two items use a state at the same time.
 
 #![expect(clippy::redundant_closure, reason = "as in `iter`: a closure that is called by reference may stay a call")]
 
@@ -10,8 +10,8 @@ use crate::worker::plumbing::Pool;
 
 impl<P: Pool, L: Level> Worker<'_, P, L> {
     /// As [`Worker::for_each`], with a state that `init` makes once for each worker that takes part: a scratch buffer,
-    /// a generator of random numbers. If an item waits, and its worker runs other items of the loop meanwhile, these
-    /// have another state.
+    /// a generator of random numbers. If an item waits, and its worker runs other items of the loop meanwhile, those
+    /// items get another state.
     ///
     /// Cost: that of [`Worker::for_each`], and two locks for each block of some microseconds.
     ///

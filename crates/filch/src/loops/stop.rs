@@ -1,4 +1,4 @@
-//! Ending work early: a flag that the work looks at.
+//! Ending work early: a flag that the work reads.
 //!
 //! Invariant: a flag that was set stays set.
 
@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use filch_memory::{Atomic, Memory, Native, Ordering};
 
-/// A request to end work early, which the work has to look at: loops by [`Stop::check`], a [worklist](crate::worklist)
-/// by itself. What runs already is not interrupted: an item that takes a second ends after a second. Clones are the
-/// same request.
+/// A request to end work early. Loops must read it, by [`Stop::check`]; a [worklist](crate::worklist) does so by
+/// itself. A running item is not interrupted: if it takes a second, it ends after a second. Clones are the same
+/// request.
 ///
 /// ```
 /// use filch::Stop;

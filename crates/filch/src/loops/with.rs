@@ -1,6 +1,6 @@
-//! Loops whose body gets the worker's handle, so that it forks on the fast path too. In closure style any body forks.
+//! Loops whose body gets the worker's handle, to fork on the fast path too. In closure style any body can fork.
 //!
-//! Invariant: a body's handle has the exact head, so thieves see what the body forks like any other fork.
+//! Invariant: a body's handle has the exact head, so thieves see the body's forks like any others.
 
 use crate::divide::divisible::Divisible;
 use crate::divide::run::{Failure, divide_fixed, run_with};
@@ -8,7 +8,7 @@ use crate::iter::{Indexed, IntoPar, Lend};
 use crate::tasks::{handle::Worker, levels::Level};
 use crate::worker::plumbing::Pool;
 
-/// What a loop over `S` is cut into.
+/// The blocks of a loop over `S`.
 type BlockOf<'a, S> = <<S as IntoPar>::Parts as Lend>::Source<'a>;
 
 impl<P: Pool, L: Level> Worker<'_, P, L> {

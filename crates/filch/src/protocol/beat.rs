@@ -120,8 +120,8 @@ impl<M: Sleep> Clock<M> {
         }
     }
 
-    /// Clock's thread: until the clock is closed, calls `ticked`, which should let a period pass, after each tick that
-    /// somebody waited for, and sleeps while nobody waits.
+    /// Clock's thread: runs until the clock is closed. After each tick that somebody waited for, calls `ticked`, which
+    /// should let a period pass; sleeps while nobody waits.
     pub fn run(&self, mut ticked: impl FnMut()) {
         while !self.is_closing() {
             if self.tick() {

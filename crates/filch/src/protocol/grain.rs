@@ -20,7 +20,7 @@ pub use super::sharer::{Params, Time};
 #[derive(Debug)]
 pub struct Grain {
     is_coarse: bool,
-    /// Whether it stays as it is.
+    /// Whether `is_coarse` never changes.
     is_fixed: bool,
     /// Whether the last timed joins were fast.
     was_fine: bool,
@@ -28,7 +28,7 @@ pub struct Grain {
     window: u32,
     /// The number of tasks taken back since all were shared.
     joins: u32,
-    /// The time of the first of them.
+    /// The time of the first of these joins.
     since: Time,
 }
 

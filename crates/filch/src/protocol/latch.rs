@@ -1,7 +1,7 @@
 //! Waiting for several things to end, on a worker or any other thread.
 //!
 //! **Fields.** [`Latch`]: `pending`, the number of things that have not ended; `waiter`, how to wake the waiting
-//! thread. [`Pending`]: the former. [`Event`]: the word that a thread other than a worker sleeps on.
+//! thread. [`Pending`]: that number alone. [`Event`]: the word that a thread other than a worker sleeps on.
 //!
 //! **Invariants.**
 //! * I1: the subtraction is the last access to the latch by the thread that ends the last thing, because the waiter may
@@ -103,7 +103,7 @@ impl<M: Memory, W: Waiter> Latch<M, W> {
         self.pending.0.load(Ordering::Relaxed)
     }
 
-    /// What a wait looks at.
+    /// The count that a wait looks at.
     pub fn count(&self) -> &Pending<M> {
         &self.pending
     }

@@ -1,4 +1,4 @@
-//! The two limits: all that an owner must know on its fast path, as two words to compare with.
+//! The two limits: everything that an owner must know on its fast path, in two words.
 //!
 //! The owner of a direct task stack may push at `head` on the fast path while `head < push`, and take back the job at
 //! `head` while `head >= pop`. The two compares cover every exception: the stack is full, all jobs are stolen, the job
@@ -6,7 +6,7 @@
 //!
 //! **Fields.** `push`, `pop`: addresses of slots, or the marks below; written by the owner on its cold path and by
 //! thieves, which write only the two request marks. They share a cache line only with data that the owner alone reads.
-//! `floor`: the owner's alone. Below this address no pop is admitted, however private the jobs are: something that the
+//! `floor`: the owner's alone. Below this address no pop is admitted, even of a private job, because a job that the
 //! owner has spawned is newer.
 //!
 //! **Invariants.**
@@ -27,8 +27,8 @@ const PUSH_NEVER: usize = 0;
 const PUSH_WANTED: usize = 1;
 /// Above every address: no pop is admitted.
 const POP_NEVER: usize = usize::MAX;
-/// Marks from here up to [`POP_NEVER`]: above every address, and somebody wants work since the time that is the
-/// difference. Where addresses take all bits, there is one such mark and no time.
+/// Marks from here up to [`POP_NEVER`]: above every address, and somebody wants work; the difference from here is the
+/// time of the request. If addresses take all bits, there is one such mark and no time.
 const POP_WANTED: usize = if usize::BITS < 64 { usize::MAX - 1 } else { 1 << 63 };
 
 /// The limits of one owner.

@@ -6,7 +6,7 @@
 //! and the thread that subtracts the last part has finished the job, which is a part of its parent. One thread may
 //! subtract several parts together while others are unfinished: see [`Lineage::is_left_with`]. Jobs lie in places that
 //! are reused, many to a block. A place counts its lives, so that a thread that asks about a job of an earlier life
-//! learns that it is over, and reuse needs no notification.
+//! learns that the job is over, and reuse needs no notification.
 //!
 //! **Fields.** Per place a [`Lineage`]: one word with the life (high 32 bits), whether the job is known outside its kin
 //! (1 bit), and the number of unfinished parts (31 bits); and the parent. Per block [`Returned`]: how many places the
@@ -24,8 +24,8 @@
 //! **Edges.**
 //! * E1: `finish` (release) → the last `finish` (acquire): the effects of all parts, and the store of the parent, come
 //!   before the end of the job and before what its parent does next.
-//! * E2: the last `finish` (release) → `is_over` (acquire), and any (release) → `is_left_with` (acquire): the effects
-//!   of the parts come before the end of the wait for them.
+//! * E2: the last `finish` (release) → `is_over` (acquire), and any `finish` (release) → `is_left_with` (acquire): the
+//!   effects of the parts come before the end of the wait for them.
 //! * E3: `begin` (release) → `is_over` (acquire), when it finds another life: the same for a job whose place has been
 //!   reused, since the owner has acquired its end by E4.
 //! * E4: `by_other` (release) → `all` (acquire): the last use of a place comes before its next.
@@ -33,8 +33,8 @@
 //!   of a later job sees that the job it asked about is over.
 //!
 //! **Cost.** No atomic update if one thread has all remaining parts of an unknown job. Otherwise one per child, or per
-//! group of children begun or finished together. The source's one for each child begun, and for each part finished, are
-//! [`Lineage::add_by_update`] and [`Lineage::finish_by_update`].
+//! group of children begun or finished together. The source's updates, one for each child begun and one for each part
+//! finished, are [`Lineage::add_by_update`] and [`Lineage::finish_by_update`].
 //!
 //! ```
 //! use std::ptr::NonNull;
@@ -110,7 +110,7 @@ impl<M: Memory> Lineage<M> {
     /// Holder of an unfinished part: adds `parts` more.
     ///
     /// # Panics
-    /// If there are then more than [`MAX_CHILDREN`]; none is added.
+    /// If there would be more than [`MAX_CHILDREN`]; then none is added.
     #[inline]
     pub fn add(&self, parts: u32) {
         // E1: pairs with the update in `finish`, because `finish` itself then reads this thread's store.
@@ -131,7 +131,7 @@ impl<M: Memory> Lineage<M> {
     #[inline]
     fn increase(&self, parts: u32) {
         // Relaxed: threads that finish the parts learn of them from this thread, whose own part keeps the job
-        // unfinished. The count may exceed the limit by what other threads add at the same time.
+        // unfinished. The count may exceed the limit by the parts that other threads add at the same time.
         self.word.fetch_add(u64::from(parts), Ordering::Relaxed);
     }
 
@@ -148,8 +148,8 @@ impl<M: Memory> Lineage<M> {
         self.increase(1);
     }
 
-    /// Holder of `parts` unfinished parts: finishes them. Returns whether they were the last, so that the job is over;
-    /// then the caller gives the place back and finishes the job's part in its parent. Otherwise the caller must not
+    /// Holder of `parts` unfinished parts: finishes them. Returns whether they were the last. If so, the job is over,
+    /// and the caller gives the place back and finishes the job's part in its parent. Otherwise the caller must not
     /// touch the place again.
     #[inline]
     pub fn finish(&self, parts: u32) -> bool {
@@ -173,8 +173,8 @@ impl<M: Memory> Lineage<M> {
         self.word.fetch_sub(parts, Ordering::AcqRel) & COUNT == parts
     }
 
-    /// Holder of `parts` unfinished parts: returns whether there are no others. If there are, it may defer finishing
-    /// its own while it holds one or keeps running.
+    /// Holder of `parts` unfinished parts: returns whether there are no others. If there are, the holder may defer
+    /// finishing its own while it holds one or keeps running.
     #[inline]
     pub fn is_left_with(&self, parts: u32) -> bool {
         // E2: pairs with `finish`.
@@ -190,7 +190,7 @@ impl<M: Memory> Lineage<M> {
 
     /// Holder of an unfinished part: lets others ask about the job. Returns its life.
     pub fn make_known(&self) -> u32 {
-        // Relaxed: only threads that finish a part after this thread's own must see it.
+        // Relaxed: only threads that finish a part after this thread's own part must see it.
         (self.word.fetch_or(KNOWN, Ordering::Relaxed) >> LIFE_SHIFT) as u32
     }
 
@@ -211,7 +211,7 @@ impl<M: Memory> Lineage<M> {
         while place != ancestor {
             // E5: pairs with `begin`. SAFETY: the caller's promise.
             let parent = unsafe { place.as_ref() }.parent.load(Ordering::Acquire);
-            // If it is not over, `parent` is of its lineage (I5).
+            // If the job is not over, `parent` is in its lineage (I5).
             if self.is_over(life) {
                 return Descent::Over;
             }
@@ -256,8 +256,8 @@ impl<M: Memory> Returned<M> {
         self.others.fetch_add(1, Ordering::Release);
     }
 
-    /// Owner: returns whether all of this many places have been given back. If so, it resets the counts and the places
-    /// may be reused.
+    /// Owner: returns whether all of the block's `places` have been given back. If so, resets the counts, and the
+    /// places may be reused.
     pub fn all(&self, places: u32) -> bool {
         // Relaxed: only the owner accesses it. E4: pairs with `by_other`.
         let all = self.own.load(Ordering::Relaxed) + self.others.load(Ordering::Acquire) == places;

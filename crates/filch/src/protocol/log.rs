@@ -1,8 +1,8 @@
-//! A log: what one thread notes, which others read meanwhile.
+//! A log, which one thread writes and others read meanwhile.
 //!
-//! **Idea.** There are recordings, numbered from 1, of which one at a time goes on. The owner notes entries while one
-//! does; each recording begins at the first entry again, over what is left from the one before. Room is made in pieces,
-//! when it is needed, and what does not fit is only counted.
+//! **Idea.** Recordings are numbered from 1; at most one at a time goes on. The owner notes entries while one does.
+//! Each recording begins at the first entry again, over the entries of the one before. Room is made in pieces, when it
+//! is needed; entries that do not fit are only counted.
 //!
 //! **Fields.** `number`, of a [`Recorder`]: the recording that goes on, or 0; written by whoever begins or ends one.
 //! `head`, of a [`Log`]: the number of the last recording that the owner has noted something in, and the number of
@@ -10,12 +10,12 @@
 //!
 //! **Invariants.**
 //! * I1: another recording begins only after all readers of the one before have finished.
-//! * I2: the entries below the head are those of its recording, and stay while that goes on.
+//! * I2: the entries below the head belong to its recording, and stay while that recording goes on.
 //!
 //! **Edges.**
 //! * E1: the store of `head` (release) → the reader's load (acquire): the entries below it.
 //! * E2: the store of `number` by whoever begins a recording (release) → the owner's load (acquire): the end of all
-//!   reading of what the owner then writes over.
+//!   reads of the entries that the owner then overwrites.
 //!
 //! **Cost.** While no recording goes on, a load and a branch per note.
 //!
@@ -39,7 +39,7 @@ use filch_memory::{Atomic, Memory, Ordering};
 /// The number of the recording that goes on.
 pub struct Recorder<M: Memory> {
     number: M::AtomicU32,
-    /// The last one; written by whoever begins one.
+    /// The number of the last recording; written by whoever begins one.
     last: M::AtomicU32,
 }
 
@@ -60,13 +60,14 @@ impl<M: Memory> fmt::Debug for Recorder<M> {
 }
 
 impl<M: Memory> Recorder<M> {
-    /// Begins a recording. None goes on, and no other thread calls this at the same time.
+    /// Begins a recording. Precondition: none goes on, and no other thread calls this at the same time.
     pub fn begin(&self) -> Recording {
         // Relaxed: the caller has synchronized with the last caller.
         let number = self.last.load(Ordering::Relaxed).wrapping_add(1).max(1);
         self.last.store(number, Ordering::Relaxed);
         // Release: E2.
-        // kept over Relaxed: an older reading, delayed, might return what the owner writes after it has seen this.
+        // kept over Relaxed: a delayed read of an older recording might return an entry written after the owner has
+        // seen this.
         self.number.store(number, Ordering::Release);
         Recording(number)
     }
@@ -86,7 +87,7 @@ pub type Entry = [u64; 2];
 pub struct Noted {
     /// The entries, oldest first.
     pub entries: Vec<Entry>,
-    /// The number of those since the beginning of the recording for which there was no room.
+    /// The number of entries since the beginning of the recording for which there was no room.
     pub lost: u64,
 }
 
@@ -109,10 +110,10 @@ impl<M: Memory> fmt::Debug for Log<M> {
 impl<M: Memory> Log<M> {
     const BITS: u32 = u32::BITS;
 
-    /// Makes a log with room for up to `pieces` times as many entries as a `piece` has.
+    /// Makes a log with room for up to `pieces` pieces of `piece` entries each.
     ///
     /// # Panics
-    /// If that is none.
+    /// If there is no room for an entry.
     pub fn new(piece: usize, pieces: usize) -> Self {
         assert!(piece > 0 && pieces > 0, "a log has room");
         let pieces = (0..pieces).map(|_| OnceLock::new()).collect();
@@ -140,7 +141,7 @@ impl<M: Memory> Log<M> {
             self.lost.store(0, Ordering::Relaxed);
         }
         let Some(piece) = self.pieces.get(length / self.piece) else {
-            // Relaxed, both: a statistic, which whoever has waited for the owner's work sees as of then.
+            // Relaxed, both: a statistic; a thread that has waited for the owner's work sees it as of then or later.
             self.lost.store(self.lost.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
             return;
         };

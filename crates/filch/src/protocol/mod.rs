@@ -6,16 +6,16 @@
 //! * [`limits`]: how a thief asks an owner for work at no cost to the owner.
 //! * [`latch`]: how a thread waits for several things to end.
 //! * [`lineage`]: when a job and all its descendants are over, and its place is free.
-//! * [`log`]: what a worker notes about itself, for others to read.
-//! * [`order`]: which is older, what an owner has forked or what it has spawned.
-//! * [`public`]: what the owner of Wool's task stack shares and takes back.
+//! * [`log`]: a worker's notes about itself, which others read.
+//! * [`order`]: which is older, an owner's fork or a job that it has spawned.
+//! * [`public`]: how the owner of Wool's task stack shares tasks and takes them back.
 //! * [`rounds`]: when all threads have done their part of a round.
 //! * [`seize`]: how a thief shares on behalf of an owner that does not answer.
 //! * [`state`]: who has a stolen job, and when its result is ready.
 //! * [`sharer`]: a worker that shares tasks, and when it does.
 //! * [`sleep`]: how a worker goes to sleep without missing work.
 //! * [`termination`]: how workers detect that no work is left.
-//! * [`split`]: what the owner of the default task stack shares and takes back.
+//! * [`split`]: how the owner of the default task stack shares tasks and takes them back.
 //! * [`ticks`]: when owners answer thieves during long tasks, and when the clock may sleep.
 //! * [`waiting`]: what a worker does while it waits.
 //! * [`wool`]: who may take which task of Wool's direct task stack.

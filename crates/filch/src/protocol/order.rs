@@ -1,29 +1,29 @@
 //! Which is older: what an owner has forked, or what it has spawned.
 //!
-//! **Idea.** Forks lie on the owner's task stack, spawned jobs in a queue beside it. But whoever waits for one of them
-//! may wait for all that is older, so both have one order, as if they lay in one deque: a thief takes the
+//! **Idea.** Forks lie on the owner's task stack, spawned jobs in a queue beside it. But a wait for one of them may be
+//! a wait for everything older, so both have one order, as if they lay in one deque: a thief takes the
 //! [oldest](steal_oldest), and the owner runs the newest first. A job carries its [`Height`], the number of forks that
-//! its owner had in progress when it spawned the job. Those are older, and forks at this height or above are younger.
+//! its owner had in progress when it spawned the job. Those forks are older; forks at this height or above are younger.
 //!
-//! **Fields.** [`Marks`]: the owner's alone. A height travels with its job; thieves read it before they take the job.
-//! The owner replaces the words of jobs whose height it lowers.
+//! **Fields.** [`Marks`]: used by the owner alone. A height travels with its job; thieves read it before they take the
+//! job. The owner replaces the words of jobs whose height it lowers.
 //!
 //! **Invariants.**
 //! * I1: while a job is in its owner's queue, the forks below its height are in progress or stolen. Before the owner
-//!   pops a fork, it runs the jobs above, which are the newest. If it leaves some, since a thief has ended the fork, or
-//!   because the owner unwinds or its stack is low, it [lowers](Marks::lower) their height to that of the fork.
+//!   pops a fork, it runs the jobs above it, which are the newest. If it leaves some, because a thief has ended the
+//!   fork, or the owner unwinds or its stack is low, it [lowers](Marks::lower) their height to that of the fork.
 //! * I2: the heights of the jobs in a queue rise from the oldest to the newest.
 //! * I3: the [floor](super::limits) of the owner's limits is at the newest mark or higher. So the pop of a fork takes
 //!   the cold path if a job above it may still be there, or if the owner has run the fork before its join.
 //!
 //! **Edges.**
 //! * E1: the owner's push of a job, then its publication of a fork ↔ the thief's look at the forks, then at the jobs. A
-//!   thief that sees the fork sees the job, and what the owner has lowered.
+//!   thief that sees the fork sees the job, and the heights that the owner has lowered.
 //! * E2: the publication of a fork, then the push of a job ↔ the thief's look at the jobs, then at the forks.
 //!
 //! Heights are hints: the queues decide who gets what.
 
-/// The number of forks that an owner has in progress. Those that are not on its task stack lie above all that are.
+/// The number of forks that an owner has in progress. Forks that are not on its task stack lie above all forks on it.
 ///
 /// ```
 /// use filch::inside::protocol::order::Height;
@@ -45,12 +45,12 @@ impl Height {
         Self(forks)
     }
 
-    /// The height with this many forks that are not on the task stack, and any number there.
+    /// The height with this many forks that are not on the task stack, and any number on it.
     pub const fn aside(forks: usize) -> Self {
         Self(Self::ASIDE + forks)
     }
 
-    /// Returns how many forks on the task stack lie below, or more.
+    /// Returns the number of forks on the task stack that lie below this height, or a larger number.
     pub fn forks_on_stack(self) -> u32 {
         u32::try_from(self.0).unwrap_or(u32::MAX).min(u32::MAX / 4)
     }
@@ -61,8 +61,8 @@ impl Height {
         Self(self.0 + 1)
     }
 
-    /// Returns the [floor](super::limits) that admits no pop below, for a stack with this bottom and slots of this
-    /// size.
+    /// Returns the [floor](super::limits) that admits no pop below this height, for a stack with this bottom and slots
+    /// of this size.
     pub fn floor(self, bottom: usize, slot_size: usize) -> usize {
         match self.0 {
             0 => 0,
@@ -71,7 +71,7 @@ impl Height {
         }
     }
 
-    /// Returns a number of so many bits that stands for the height: heights that are too large become equal.
+    /// Returns a number of `bits` bits that stands for the height. Heights that are too large become equal.
     pub(crate) fn pack(self, bits: u32) -> usize {
         let aside = 1 << (bits - 1);
         if self.0 < Self::ASIDE { self.0.min(aside - 1) } else { aside + (self.0 - Self::ASIDE).min(aside - 1) }
@@ -84,7 +84,7 @@ impl Height {
     }
 }
 
-/// The heights at which an owner has spawned, with the position of the first job at each. Both rise.
+/// The heights at which an owner has spawned, with the position of the first job at each. Heights and positions rise.
 ///
 /// ```
 /// use filch::inside::protocol::order::{Height, Marks};
@@ -99,7 +99,7 @@ impl Height {
 #[derive(Debug, Default)]
 pub struct Marks {
     marks: Vec<Mark>,
-    /// The height of the last of them.
+    /// The height of the last mark.
     newest: Height,
 }
 
@@ -116,8 +116,8 @@ impl Marks {
         self.newest
     }
 
-    /// Notes that the job at `position` is spawned at `height`; returns whether it is the first so high. Then the owner
-    /// [raises](super::limits::Limits::raise_floor) the floor.
+    /// Notes that the job at `position` is spawned at `height`; returns whether it is the first job at such a height.
+    /// If so, the owner [raises](super::limits::Limits::raise_floor) the floor.
     pub fn note(&mut self, height: Height, position: usize) -> bool {
         let is_first = height > self.newest;
         if is_first {
@@ -133,8 +133,8 @@ impl Marks {
         self.marks.get(first).map(|mark| mark.position)
     }
 
-    /// Lowers the jobs above `height` to it: forks above have ended, or the owner is about to run these jobs there.
-    /// Returns the position of the first of them, if there are any.
+    /// Lowers the jobs above `height` to it, because the forks above it have ended, or because the owner is about to
+    /// run these jobs there. Returns the position of the first of these jobs, if there are any.
     #[inline]
     pub fn lower(&mut self, height: Height) -> Option<usize> {
         if self.newest > height { self.lower_newest(height) } else { None }
@@ -158,7 +158,7 @@ impl Marks {
 
 /// A victim as its thief sees it.
 pub trait Victim {
-    /// What can be stolen.
+    /// The type of a stolen fork or job.
     type Loot;
 
     /// Whether the thief may try to take a fork. If so, it then sees all jobs that the victim has spawned before that
@@ -169,17 +169,17 @@ pub trait Victim {
     /// shared before it spawned that job.
     fn oldest_job(&self) -> Option<Height>;
 
-    /// Whether the victim has a fork below this height that this thief can take, now or once it has asked. A snapshot.
+    /// Whether the victim has a fork below this height that this thief can take, now or after asking. A snapshot.
     fn has_older(&self, height: Height) -> bool;
 
     /// Takes the oldest job.
     fn steal_job(&self) -> Option<Self::Loot>;
 
-    /// Takes the oldest fork, if it `may`, or asks for it.
+    /// Takes the oldest fork, if it `may` do so, or asks for it.
     fn steal_fork(&self, may: bool) -> Option<Self::Loot>;
 }
 
-/// Takes the oldest thing that a victim has. If that is a fork which the victim has not shared, takes nothing: the
+/// Takes the oldest of a victim's forks and jobs. If that is a fork which the victim has not shared, takes nothing: the
 /// victim shares it soon, or the thief does. A fork that is shared during the search may be younger than a job spawned
 /// during the search, so the next search takes it. (If the victim takes back the fork that the thief has seen, spawns,
 /// and forks, all within the search, the thief takes the wrong one.)

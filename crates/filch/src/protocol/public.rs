@@ -214,7 +214,7 @@ impl Owner {
         }
     }
 
-    /// Opens the limits for this head, and has a sleeper woken for public tasks; returns whether anybody sleeps.
+    /// Opens the limits for this head, and notes whom to wake for public tasks; returns whether anybody sleeps.
     fn reopen<'s, M, F>(&self, stack: &Stack<'s, M, F>, sharer: &impl Sharer<Memory = M>, head: usize) -> bool
     where
         M: Sleep + 's,

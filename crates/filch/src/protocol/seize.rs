@@ -14,8 +14,8 @@
 //! * I1: every task below the head in memory has been written, and the owner has not taken it back: the head falls
 //!   before the owner reads the limits for a pop, and rises after the push.
 //! * I2: a thief that holds the turn has exclusive access to the owner's part. The owner is not on its cold path, nor
-//!   has it been there since the thief's request. So each push or pop of its that was admitted read the limits before
-//!   the thief's heavy barrier, and by then the head had fallen for each such pop.
+//!   has it been there since the thief's request. So each of its admitted pushes and pops read the limits before the
+//!   thief's heavy barrier, and by then the head had fallen for each such pop.
 //! * I3: a claim names its thief, so that no thief continues with another's claim.
 //!
 //! **Edges.**
@@ -189,8 +189,8 @@ impl<M: Asymmetric> Turn<M> {
     ) -> Option<R> {
         // E2: pairs with the end of the owner's turn: the request comes after the owner's changes to the limits.
         // kept over Relaxed: a thief that misses the owner's latest change to its limits may still see an older
-        // request, and write none; for it to continue with open limits takes another request, turn of the owner and two
-        // pops, which loom does not explore in time.
+        // request, and write none; for the thief to continue with open limits takes another request, another turn of
+        // the owner and two pops, which loom does not explore in time.
         let turns = self.turns.load(Ordering::Acquire);
         let claim = (thief + 1) << 1;
         // E2: pairs with the end of the previous thief's turn. The barrier below would suffice, but sanitizers do not

@@ -2,8 +2,8 @@
 //!
 //! Invariants.
 //! * I1: what is here affects only *how much* is shared, never correctness.
-//! * I2: within an owner's turn nobody is woken, and no thread started: a [`Sharer`] cannot, and keeps in mind [whom to
-//!   wake](Wakes) until the turn is over. So nothing of the host's or the user's runs within a turn.
+//! * I2: within an owner's turn nobody is woken and no thread is started. A [`Sharer`] can do neither: it remembers
+//!   [whom to wake](Wakes) until the turn is over. So no code of the host's or the user's runs within a turn.
 
 use filch_memory::Memory;
 use filch_queue::Amount;
@@ -11,7 +11,7 @@ use filch_queue::Amount;
 use super::sleep::Sleepers;
 use super::waiting::{Sleeper, wake_another, wake_one};
 
-/// A time, in ticks of a clock of some gigahertz, or of any other clock where nobody reads it.
+/// A time, in ticks of a clock of some gigahertz, or of any other clock if nobody reads it.
 pub type Time = u64;
 
 /// What the owner of a split deque shares, and when. *Lace* (van Dijk and van de Pol, 2014) has one way, in section 3,
@@ -33,13 +33,14 @@ pub type Time = u64;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Sharing {
-    /// It adapts to the length of its tasks: it shares all of them until they have proved short, and then half of them
-    /// on request. A thief may share for it. The default.
+    /// The owner adapts to the length of its tasks: it shares all of them until they have proved short, and then half
+    /// of them on request. A thief may share on its behalf. The default.
     #[default]
     ByGrain,
-    /// It shares the first task, this much of its private tasks on request, and nothing else; but all before it sleeps
-    /// or waits for a scope, since it does not answer then. Without a private task, it takes this much of the shared
-    /// ones back. With [`Amount::Half`] this is figure 4 of *Lace*, which knows neither sleep nor scopes.
+    /// The owner shares the first task, this much of its private tasks on request, and nothing else, except that it
+    /// shares all before it sleeps or waits for a scope, since it does not answer then. Without a private task, it
+    /// takes this much of the shared ones back. With [`Amount::Half`] this is figure 4 of *Lace*, which knows neither
+    /// sleep nor scopes.
     OnRequest(Amount),
 }
 
@@ -77,7 +78,7 @@ pub enum Wakes {
 }
 
 impl Wakes {
-    /// Wakes them, for what `worker` has shared. Not within a turn. Precondition: as for
+    /// Wakes them for the tasks that `worker` has shared. Not called within a turn. Precondition: as for
     /// [`Dormitory::wake_for_any`](super::sleep::Dormitory::wake_for_any).
     pub fn wake(self, worker: &impl Sleeper) {
         if self != Self::Nobody && !wake_one(worker) && self == Self::OneMore {
@@ -97,7 +98,7 @@ pub trait Sharer {
     /// The number of workers.
     fn workers(&self) -> usize;
 
-    /// Called where somebody has to be woken: [once](Wakes::wake) the turn is over.
+    /// Remembers whom to [wake](Wakes::wake) once the turn is over.
     fn wakes(&self, wakes: Wakes);
 
     /// Whether some of its forks found no room on the stack.
@@ -106,7 +107,7 @@ pub trait Sharer {
     /// Returns the time.
     fn now(&self) -> Time;
 
-    /// When it shares every fork.
+    /// Returns when it shares every fork.
     fn grain(&self) -> Params {
         Params::DEFAULT
     }

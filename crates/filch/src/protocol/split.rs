@@ -4,23 +4,23 @@
 //!
 //! **Idea.** The index protocol of [`filch_queue::lace::index`] says who may take which task. The owner's part of it is
 //! folded into the two [limits](super::limits), so that the owner does not read it on the fast path. This is the cold
-//! path, which makes the limits agree with the indices again, answers requests, and has sleepers woken. While tasks are
+//! path, which makes the limits agree with the indices again, answers requests, and notes whom to wake. While tasks are
 //! [coarse](super::grain), every push and pop comes here, and all tasks are shared. While tasks are fine, each request
 //! gets half of the private ones; and while nothing is shared and a worker sleeps, the next push comes here, too.
 //!
-//! **As printed.** That is [`Sharing::ByGrain`]. [`Sharing::OnRequest`] of half is the paper's figure 4, in which no
-//! task is coarse: a push shares its task if all others are stolen (line 15); on a request a push or pop shares the
-//! older half of the private tasks, rounded up (lines 20, 29, 37); a pop without a private task takes the newer half of
-//! the shared ones back, rounded up (line 44); a request that finds nothing private is dropped (line 40). One thing is
-//! added: while nothing is shared and a worker sleeps, which the paper's never do, its request stands.
+//! **As printed.** The idea above is [`Sharing::ByGrain`]. [`Sharing::OnRequest`] of half is the paper's figure 4, in
+//! which no task is coarse: a push shares its task if all others are stolen (line 15); on a request a push or pop
+//! shares the older half of the private tasks, rounded up (lines 20, 29, 37); a pop without a private task takes the
+//! newer half of the shared ones back, rounded up (line 44); a request that finds nothing private is dropped (line 40).
+//! One addition: while nothing is shared and a worker sleeps (the paper's never do), its request stands.
 //!
 //! **Fields.** [`Stack`]: what thieves see, and the location of the slots. [`Owner`]: the owner's copies of the
 //! indices, and what it knows of its tasks' grain and of workers that look for work.
 //!
 //! **Invariants.** With `split` the owner's copy, and `head` the exact head:
-//! * I1: while not all stolen, and tasks are fine, the limits admit exactly the pops at or above split (none after a
-//!   request), and pushes below the end (or none). While all are stolen, or tasks are coarse, or a thief has [shared
-//!   for the owner](super::seize), they admit nothing; while tasks are kept aside, no pops.
+//! * I1: while not all tasks are stolen, and tasks are fine, the limits admit exactly the pops at or above split (none
+//!   after a request), and pushes below the end (or none). While all are stolen, or tasks are coarse, or a thief has
+//!   [shared for the owner](super::seize), they admit nothing; while tasks are kept aside, no pops.
 //! * I2: a slot below tail belongs to its thief from the winning compare-and-swap until its state is settled, then to
 //!   the owner.
 //! * I3: while tasks are coarse, every task in a slot is shared, except one whose push was in progress when a thief
@@ -67,7 +67,7 @@ pub struct Owner {
     index: OwnerIndex,
     sharing: Sharing,
     grain: Grain,
-    /// When it last woke a worker although another one searched.
+    /// When the owner last woke a worker although another one searched.
     doubled_at: Time,
 }
 
@@ -90,7 +90,8 @@ impl Owner {
         (shared, owner)
     }
 
-    /// How many of its private tasks it shares on request, and takes back without one, unless they are coarse.
+    /// How many of its private tasks it shares on request, and how many shared tasks it takes back when it has no
+    /// private one, unless tasks are coarse.
     pub const fn on_request(&self) -> Amount {
         match self.sharing {
             Sharing::ByGrain => Amount::Half,
@@ -98,9 +99,9 @@ impl Owner {
         }
     }
 
-    /// Begins on an empty stack: the next tasks may be of any grain. Where there is no other worker, they are kept: a
-    /// branch that has been taken once, as the first push's to its cold path would be, is one that the processor
-    /// predicts from then on, which may cost each fork a cycle.
+    /// Begins on an empty stack: the next tasks may be of any grain. If there is no other worker, they are kept
+    /// private: if the first push branched to its cold path, the processor would predict that from then on, which may
+    /// cost each fork a cycle.
     pub fn begins<M: Sleep>(&mut self, stack: &Stack<'_, M>, sharer: &impl Sharer<Memory = M>) {
         self.grain.begins(sharer);
         let is_alone = sharer.workers() == 1;
@@ -177,7 +178,7 @@ impl Owner {
         }
         let is_shared = |index_of: &OwnerIndex| index < index_of.split() as usize;
         if is_shared(&self.index) {
-            // So what is taken back is the newest.
+            // Then the newest tasks are the ones taken back.
             self.index.grow_by(stack.shared, head as u32, Amount::All);
         }
         while is_shared(&self.index) {
@@ -248,9 +249,9 @@ impl Owner {
         !self.index.shared(stack.shared).is_empty()
     }
 
-    /// Has a worker woken for the shared tasks. Mostly leaves that to one that searches; but once in a long time
-    /// another is woken all the same, since the one that searches may wait for its processor, perhaps for this one,
-    /// while others are free.
+    /// Notes whom to wake for the shared tasks. Mostly leaves them to a worker that searches; but once in a long time
+    /// notes another all the same, since the one that searches may wait for its processor, perhaps for this one, while
+    /// others are free.
     fn wake<M: Sleep>(&mut self, sharer: &impl Sharer<Memory = M>) {
         /// Much longer than it takes to wake a worker.
         const LONG: Time = 1_000_000;
@@ -283,7 +284,7 @@ impl Owner {
         grown
     }
 
-    /// Makes the limits agree with the indices, and has sleepers woken. Precondition: not all stolen.
+    /// Makes the limits agree with the indices, and notes whom to wake. Precondition: not all stolen.
     fn reopen<M: Sleep>(&mut self, stack: &Stack<'_, M>, sharer: &impl Sharer<Memory = M>, has_shared: bool) {
         if self.grain.is_coarse() {
             stack.limits.close();

@@ -3,12 +3,12 @@
 //! Nobody writes the word of a job that is not stolen: it stays [`Status::Fresh`] from one use of its slot to the next.
 //! A thief that wins a job marks it stolen, runs it, writes the result and marks it done.
 //!
-//! That is all where an index decides who wins a job. In [Wool](super::wool) the word itself decides: the owner offers
-//! a job, a compare-and-swap by the owner or a thief takes it, and a thief that took it in error puts it back.
+//! That is all if an index decides who wins a job. In [Wool](super::wool) the word itself decides: the owner offers a
+//! job, a compare-and-swap by the owner or a thief takes it, and a thief that took it in error puts it back.
 //!
 //! A thief that wins several jobs at once claims all of them, runs one, and keeps the others where other thieves can
 //! win them. The winner of a [kept](JobState::keep) job claims it [again](JobState::claim_again). The owner waits as
-//! for any stolen job. The state word names the owner, because the final thief did not win the job from it.
+//! for any stolen job. The state word names the owner, because the final thief did not win the job from the owner.
 //!
 //! **Field.** One word: kind (3 bits), owner sleeps (1), thief (14), base (28), count (18). `thief` and `base` tell
 //! leapfroggers where the job's descendants are: on that thief's stack, at or above that index. `count` grows with each
@@ -17,9 +17,9 @@
 //! pools whose thieves keep jobs have no stack to leapfrog on.
 //!
 //! **Invariants.**
-//! * I1: `claim`, then `finish` or `give_back`, each once, by the only thief that the queue, or `take`, gave the job
-//!   to. Or `keep` instead, then `claim_again` by each thief that the queue gives the job to in turn, and `finish` by
-//!   the last of them.
+//! * I1: the only thief to which the queue, or `take`, gave the job calls `claim`, then `finish` or `give_back`, each
+//!   once. Or it calls `keep` instead; then each thief to which the queue gives the job in turn calls `claim_again`,
+//!   and the last of them `finish`.
 //! * I2: only the owner sets the sleep bit, and only on a stolen job; only the owner makes the word fresh again.
 //! * I3: between `take` and `claim` or `put_back` only the thief writes the word; before `take`, only the owner does.
 //!
@@ -28,8 +28,8 @@
 //!   job's memory, come before the owner reads the result and reuses the slot.
 //! * E2: `announce_sleep` (release) → `finish`'s swap (acquire): the owner's preparations for sleep come before the
 //!   thief wakes it. A `claim_again` between the two is an atomic update, so it continues the release sequence.
-//! * E3: `offer` (release), and `put_back` by a thief that has acquired it (release) → `take` (acquire): the job, and
-//!   everything its owner did before it offered it, come before the thief reads it.
+//! * E3: `offer` (release), and `put_back` by a thief that has acquired the offer (release) → `take` (acquire): the
+//!   job, and everything its owner did before the offer, come before the thief reads the job.
 
 use filch_memory::{Atomic, Memory, Ordering};
 
@@ -256,7 +256,7 @@ impl<M: Memory> JobState<M> {
         }
     }
 
-    /// Returns how the job was settled, by a thread whose work the caller sees, or `None` if it is not settled as run.
+    /// Returns how a thief's run of the job ended, and acquires its effects; `None` if no run has ended.
     pub fn settled(&self) -> Option<Settled> {
         match self.status() {
             Status::Done => Some(Settled::Done),

@@ -8,12 +8,12 @@
 //! the sum of the finished counts, read first, equals the sum of the created counts, read second, then no work is left.
 //!
 //! **Why.** Suppose that a reader finds the sums equal while some piece is unfinished. Take its first unfinished
-//! ancestor: it is the root, which is counted from the start, or its creation came before the finish of its maker,
-//! which is counted. So the created sum includes it. It also includes each finished piece, whose creation came before
-//! its finish. So the created sum is greater by at least one, a contradiction.
+//! ancestor. Either that is the root, which is counted from the start, or its creation came before the finish of its
+//! maker, and that finish is counted. So the created sum includes it. The sum also includes each finished piece, whose
+//! creation came before its finish. So the created sum is greater by at least one, a contradiction.
 //!
-//! **Edges.** E1: `finished_all` (release) → `all_done`'s first pass (acquire): the second pass includes what the
-//! worker created before it finished, and what came before it got the piece.
+//! **Edges.** E1: `finished_all` (release) → `all_done`'s first pass (acquire): the second pass includes all pieces
+//! that the worker created before it finished, and everything before it got the piece.
 //!
 //! **Tasks that may run twice** cannot be counted this way. Instead, each worker counts how often it sets out for work,
 //! and how often it comes home: it has no task, and its queue, which only it fills, is empty. If the sums agree, all
@@ -24,9 +24,9 @@
 //! which precedes the victim's coming home, since the victim found the task gone. If the reader has seen the victim
 //! come home, that precedes the reader's fence: a contradiction.
 //!
-//! **What owners hand over** can be counted instead of each piece: all that comes of what a worker has received, as
-//! long as it stays there, is one piece, created by the giver, and finished when the worker is without work again:
-//! [`Counts::all_done_of`].
+//! **What owners hand over** can be counted instead of each piece. Everything that a worker has received, with
+//! everything that this yields while it stays there, is then one piece. The giver counts it as created, and the worker
+//! counts it as finished when it is without work again: [`Counts::all_done_of`].
 //!
 //! **Cost.** One store per piece created and one per piece finished, on the worker's own cache line.
 //!
@@ -67,8 +67,8 @@ impl<M: Memory> Counts<M> {
         created.store(created.load(Ordering::Relaxed) + pieces, Ordering::Relaxed);
     }
 
-    /// The number of pieces that the worker has created. For the worker itself, or a thread ordered after what it
-    /// counts: by E1, for instance.
+    /// The number of pieces that the worker has created. Called by the worker itself, or by a thread ordered after its
+    /// counting, by E1 for instance.
     pub fn pieces(&self) -> u64 {
         // Relaxed: all stores before the call are visible.
         self.counts.0.0.load(Ordering::Relaxed)
@@ -80,7 +80,7 @@ impl<M: Memory> Counts<M> {
         self.finished_all(1);
     }
 
-    /// Worker: counts so many pieces as finished.
+    /// Worker: counts `pieces` more as finished.
     #[inline]
     pub fn finished_all(&self, pieces: u64) {
         let finished = &self.counts.0.1;
@@ -118,7 +118,7 @@ impl<M: Memory> Counts<M> {
         finished == created()
     }
 
-    /// Worker: sets out to look for work, or has some. Called before its first attempt to steal.
+    /// Worker: sets out, to look for work or because it has some. Called before its first attempt to steal.
     #[inline]
     pub fn sets_out(&self) {
         self.created(1);

@@ -7,14 +7,14 @@
 //! makes the tick: it raises a flag for each owner, or sends signals. An owner that sees its flag lowers it and
 //! answers. The clock sleeps after a whole period without a request.
 //!
-//! **Fields.** `due`, `clock`: see [`beat`](super::beat); raised means that no tick is requested. `flags`: one per
-//! owner.
+//! **Fields.** `due`, `clock`: see [`beat`](super::beat); a raised `due` means that no tick is requested. `flags`: one
+//! per owner.
 //!
 //! **Edges.**
 //! * E1: a thief's request, its fence, its look at `due` ↔ the clock's raising of `due`, the fence in [`Ticks::make`],
 //!   the tick, the owner's look at the requests. Forbidden: the thief sees `due` lowered, relies on the tick to come,
-//!   and the owner that it reaches does not see the request. Only a thief about to sleep relies on this: other thieves
-//!   try again.
+//!   and the owner that the tick reaches does not see the request. Only a thief about to sleep relies on this: other
+//!   thieves try again.
 //! * E2: the raising of a flag (release) → its lowering (acquire): the fence before it. The system orders signals.
 
 use std::fmt;
@@ -101,7 +101,7 @@ impl<M: Sleep> Ticks<M> {
         }
     }
 
-    /// Owner `index`: takes its tick, to answer once for each.
+    /// Owner `index`: takes its tick, so that it answers once for each.
     #[inline]
     pub fn take(&self, index: usize) -> Tick {
         let Some(flag) = self.flags.get(index) else { return Tick::NoFlag };

@@ -11,12 +11,12 @@
 //!   requires. Its last look covers everything that could wake it: work that it takes, its mail, and the end of what it
 //!   waits for.
 //! * I2: an idle worker counts as searching from when it is woken, or runs out of work, until it finds something,
-//!   announces its sleep, or gives its processor away for what may be long. A worker that finds something during a
-//!   search, or after it has given its processor away, wakes the next sleeper, or two if it leaves work for two.
+//!   announces its sleep, or gives its processor away, perhaps for long. A worker that finds something during a search,
+//!   or after it has given its processor away, wakes the next sleeper, or two if it leaves work for two.
 //! * I3: a worker that was woken for work but finds its wait over, or only mail, passes the wake-up on.
 //!
-//! A worker that never [sleeps](Sleeper::sleeps) shares what it has whenever its patience ends, and starts over. It
-//! needs no announcement and no last look, since nobody has to wake it: its next look sees what the previous one
+//! A worker that never [sleeps](Sleeper::sleeps) shares everything it has whenever its patience ends, and starts over.
+//! It needs no announcement and no last look, since nobody has to wake it: its next look sees what the previous one
 //! missed.
 //!
 //! **Progress.** [`search`] returns once the condition holds, the worker has been [notified](Dormitory::notify), and
@@ -84,7 +84,7 @@ pub trait Sleeper {
 
 /// A worker that takes work of any kind.
 pub trait Searcher: Sleeper {
-    /// What it can find to run.
+    /// The work that it can find.
     type Find;
     /// How long the worker stays awake.
     type Patience: Patience;
@@ -95,10 +95,10 @@ pub trait Searcher: Sleeper {
     /// Looks for something to run, everywhere.
     fn find(&self) -> Option<Self::Find>;
 
-    /// Whether there is probably more, here or elsewhere, for the next worker woken.
+    /// Whether there is probably more work, here or elsewhere, for the next woken worker.
     fn leaves_more(&self, find: &Self::Find) -> bool;
 
-    /// Whether there is more than one woken worker can take.
+    /// Whether there is more work than one woken worker can take.
     fn leaves_many(&self, _: &Self::Find) -> bool {
         false
     }
@@ -112,8 +112,8 @@ pub trait Searcher: Sleeper {
     /// Asks all workers for work.
     fn ask(&self);
 
-    /// Shares [on behalf](super::seize) of owners that do not answer its request; returns whether it shared anything,
-    /// or soon can.
+    /// Shares [on behalf](super::seize) of owners that do not answer the worker's request; returns whether it shared
+    /// anything, or soon can.
     fn insist(&self) -> bool {
         false
     }
@@ -124,7 +124,7 @@ pub trait Searcher: Sleeper {
 
 /// A worker that waits for a stolen job.
 pub trait Joiner: Sleeper {
-    /// What it can find to run.
+    /// The work that it can find.
     type Find;
     /// How long the worker stays awake.
     type Patience: Patience;
@@ -141,11 +141,11 @@ pub trait Joiner: Sleeper {
     /// Whose work can help with this theft.
     fn wanted(&self, theft: Theft) -> Wanted;
 
-    /// Asks those workers for work.
+    /// Asks the workers whose work can help.
     fn ask(&self, theft: Theft);
 
-    /// Shares [on behalf](super::seize) of those that do not answer its request; returns whether it shared anything, or
-    /// soon can.
+    /// Shares [on behalf](super::seize) of those workers that do not answer the request; returns whether it shared
+    /// anything, or soon can.
     fn insist(&self, _: Theft) -> bool {
         false
     }
@@ -172,8 +172,8 @@ pub fn wake_one(worker: &impl Sleeper) -> bool {
     has_woken
 }
 
-/// Wakes an idle sleeper for such work even if a worker searches; returns whether it did. Precondition: as for
-/// [`Dormitory::wake_for_any`].
+/// Wakes an idle sleeper for work that this worker may have shared, even if a worker searches; returns whether it did.
+/// Precondition: as for [`Dormitory::wake_for_any`].
 pub fn wake_another(worker: &impl Sleeper) -> bool {
     let has_woken = worker.dormitory().wake_idle(worker.index());
     if has_woken {
@@ -216,8 +216,8 @@ fn search_as<S: Searcher>(worker: &S, wanted: Wanted, mut relied_on: bool, done:
     }
 }
 
-/// A part of [`search`]: returns what the worker would run next, or `None` if it is `done`. A recursion that waits
-/// again in what it finds has the caller's frames on its stack, but not those of the search.
+/// A part of [`search`]: returns the work that the worker would run next, or `None` if it is `done`. If the caller runs
+/// that work, and waits again within it, the stack holds the caller's frames, but not those of the search.
 #[inline(never)]
 pub fn search_one<S: Searcher>(worker: &S, wanted: Wanted, done: &dyn Fn() -> bool) -> Option<S::Find> {
     next_find(worker, wanted, false, &mut worker.patience(), done)
@@ -232,7 +232,8 @@ fn next_find<S: Searcher>(
 ) -> Option<S::Find> {
     let sleepers = worker.dormitory().sleepers();
     let is_idle = wanted == ANY;
-    // Whether others may have relied on it before it gave way (I2), and whether it looks once more before it does.
+    // Whether others may have relied on the worker before it gave way (I2), and whether it looks again before it gives
+    // way.
     let (mut gave_way, mut looks_again) = (false, false);
     let ends = |relied_on: &mut bool| {
         if *relied_on && is_idle {
@@ -245,7 +246,7 @@ fn next_find<S: Searcher>(
             // Workers that published work during the search have woken nobody else.
             let passes_on = ends(&mut relied_on) | gave_way;
             if passes_on && sleepers.sleepers_after() && worker.leaves_more(&find) {
-                // Waking two soon gets many workers awake.
+                // Waking two at a time soon wakes many workers.
                 if wake_one(worker) && worker.leaves_many(&find) {
                     wake_another(worker);
                 }
@@ -253,13 +254,13 @@ fn next_find<S: Searcher>(
             patience.renew();
             return Some(find);
         }
-        // Nobody shall rely on a worker that may have to wait for its processor: others may be free. What was left to
-        // it before does not wait either.
+        // Nobody shall rely on a worker that may have to wait for its processor: others may be free. Nor should work
+        // that was left to it before wait.
         let gives_way = is_idle && patience.may_be_long();
         if gives_way && !std::mem::take(&mut looks_again) && ends(&mut relied_on) {
             gave_way = true;
             if sleepers.sleepers_after() && worker.sees_any() {
-                // Perhaps it cannot take what it sees; then it gives way all the same.
+                // Perhaps it cannot take the work that it sees; then it gives way all the same.
                 (relied_on, looks_again) = (true, true);
                 sleepers.start_search();
                 continue;
@@ -322,8 +323,8 @@ pub fn leave<S: Searcher>(worker: &S, done: &dyn Fn() -> bool) {
     }
 }
 
-/// Lets a worker sleep whose own thread has not been started: that thread [rests](super::sleep::Place::rest) first.
-/// Nothing has happened in the pool that a last look could see, and no other thread knows the worker yet.
+/// Puts a worker to sleep whose own thread has not been started; that thread [rests](super::sleep::Place::rest) first.
+/// No last look is needed: nothing has happened in the pool, and no other thread knows the worker yet.
 pub fn begin_asleep<S: Searcher>(worker: &S) {
     let place = worker.dormitory().place(worker.index());
     place.lend();
@@ -348,7 +349,7 @@ fn lies_down<S: Searcher>(worker: &S, wanted: Wanted, done: &dyn Fn() -> bool) -
 /// run meanwhile. The caller runs that, as after [`search_one`], and waits again.
 ///
 /// # Errors
-/// What the worker runs meanwhile.
+/// The work to run meanwhile.
 #[inline(never)]
 pub fn await_job<J: Joiner>(worker: &J, state: &JobState<J::Memory>) -> Result<Settled, J::Find> {
     let mut patience = worker.patience();
@@ -373,7 +374,7 @@ pub fn await_job<J: Joiner>(worker: &J, state: &JobState<J::Memory>) -> Result<S
             }
             Status::Stolen(theft) => theft,
         };
-        // First, since all other workers may be waiting for this one's part of it.
+        // Mail comes first, since all other workers may be waiting for this worker's part of it.
         if let Some(mail) = worker.mail() {
             break Err(mail);
         }
@@ -385,7 +386,7 @@ pub fn await_job<J: Joiner>(worker: &J, state: &JobState<J::Memory>) -> Result<S
             patience.renew();
         }
     };
-    // Mail is no work of the kind for which it may have been woken.
+    // Mail is no work of the kind for which the worker may have been woken.
     if roused {
         wake_next(worker);
     }

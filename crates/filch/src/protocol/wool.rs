@@ -19,8 +19,8 @@
 //!   back.
 //! * I3: a thief writes `bot` before it claims the task it has taken, and the owner once the thief of a task is done.
 //!   Each writer has seen the previous write. So the writes never race and can be relaxed.
-//! * I4: `public` is lowered to `top` + 1 at most, so no task on offer becomes private, and the first task on an empty
-//!   stack is always public: sleepers that found the stack empty are told of it.
+//! * I4: `public` is never lowered below `top` + 1, so no task on offer becomes private, and the first task on an empty
+//!   stack is always public: sleepers that found the stack empty are told of that task.
 //!
 //! **Edges.** Only those of the state words. A thief that takes a task acquires its offer (E3 of
 //! [`state`](super::state)), and with it the value of `bot` at that time, which the second look must not miss.
@@ -139,7 +139,7 @@ impl<M: Memory> Shared<M> {
     /// Whether there may be a public task below `top` that nobody has stolen. A snapshot.
     #[inline]
     pub fn has_unstolen_below(&self, top: u32) -> bool {
-        // Relaxed: as above; `top` includes the owner's copy of the boundary.
+        // Relaxed: as above; `top` takes the owner's copy of the boundary into account.
         self.bot.load(Ordering::Relaxed) < top
     }
 
@@ -227,8 +227,8 @@ impl Owner {
         taken
     }
 
-    /// Lowers the boundary half-way to where thieves have come lately, but not below `top` + 1, if it is time to;
-    /// returns whether it did. Precondition: there are `top` tasks, none private.
+    /// Lowers the boundary, if it is time to, half-way to the highest point that thieves have reached lately, but not
+    /// below `top` + 1; returns whether it did. Precondition: there are `top` tasks, none private.
     #[inline]
     pub fn privatise<M: Memory>(&mut self, shared: &Shared<M>, top: u32) -> bool {
         if self.unstolen < self.params.privatise_after {

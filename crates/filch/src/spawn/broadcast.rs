@@ -74,14 +74,14 @@ fn is_strict_here() -> bool {
 }
 
 impl<P: Pool> ThreadPool<P> {
-    /// Runs `op` once on every worker, with its handle, and returns the results by the workers' numbers. It may be used
-    /// to set up or collect what belongs to threads or workers.
+    /// Runs `op` once on every worker, with its handle, and returns the results by the workers' numbers. Use it to set
+    /// up or collect data of threads or workers.
     ///
-    /// A worker runs it when it has run the jobs that it has spawned, or while it waits; a worker in the middle of a
-    /// long task, after that task. A caller from outside sleeps meanwhile; a worker of the pool runs other work, or
-    /// with [`Wait::Leapfrog`](crate::Wait::Leapfrog) and [`Wait::Transitive`](crate::Wait::Transitive) nothing else.
+    /// A worker runs `op` after the jobs that it has spawned, or while it waits; in the middle of a long task, it first
+    /// ends the task. A caller from outside sleeps meanwhile; a worker of the pool runs other work, or with
+    /// [`Wait::Leapfrog`](crate::Wait::Leapfrog) and [`Wait::Transitive`](crate::Wait::Transitive) nothing else.
     ///
-    /// Cost: an allocation and, for a sleeping worker, a wake-up for each worker: some microseconds.
+    /// Cost: an allocation for each worker, and a wake-up for each sleeping one; some microseconds.
     ///
     /// ```
     /// let pool = filch::ThreadPool::new(3)?;
@@ -91,7 +91,7 @@ impl<P: Pool> ThreadPool<P> {
     ///
     /// # Panics
     /// If `op` panics, once all have ended, with the payload of the first such worker by number. If the system refuses
-    /// a worker its thread, which a pool starts when it is first needed. Also from a hook of
+    /// a worker its thread, which a pool starts when it is first needed. Also in a hook of
     /// [`Builder::on_exit`](crate::Builder::on_exit).
     pub fn broadcast<F, R>(&self, op: F) -> Vec<R>
     where

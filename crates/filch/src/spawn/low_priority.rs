@@ -15,8 +15,7 @@ use crate::worker::{home::current_home, plumbing::Pool};
 
 impl<P: Pool> ThreadPool<P> {
     /// As [`ThreadPool::spawn`], for a job that can wait: a worker runs it when it finds nothing else to do. Such jobs
-    /// run first in, first out. However much else there is, a worker takes one after every 64 jobs, or every 2048 while
-    /// it always has jobs or forks of its own.
+    /// run first in, first out. A busy worker takes one after 64 jobs, or after 2048 while it has jobs of its own.
     ///
     /// A running job is not interrupted: a long one should [spawn](crate::spawn_whenever) its parts, or
     /// [yield](crate::yield_now).

@@ -121,7 +121,7 @@ where
         Some(home) => Scope::around(&home.common, body),
         None => {
             let common = &ThreadPool::global().common;
-            // Before there is anything to wait for.
+            // It may panic, so it comes before there is anything to wait for.
             common.assert_here();
             Scope::around(common, body)
         }
@@ -215,7 +215,7 @@ impl<'scope, P> Scope<'scope, P> {
         fn queue() -> Arc<SegQueue<Spawned>> {
             Arc::default()
         }
-        // First, so that nothing has to be kept elsewhere in case that it unwinds.
+        // First, so that no other value has to be in memory in case this unwinds.
         let tasks = common.wait.is_strict().then(queue);
         let scope = Self {
             latch: Latch::new(1, Waiter::here()),
@@ -241,8 +241,8 @@ impl<'scope, P> Scope<'scope, P> {
         }
     }
 
-    /// Stops the scope: tasks that have not begun are dropped instead of run, also those spawned later. A task that
-    /// runs long may [look](Self::is_stopped).
+    /// Stops the scope: tasks that have not begun, and those spawned later, are dropped instead of run. A long task may
+    /// [check](Self::is_stopped).
     ///
     /// ```
     /// use std::sync::atomic::{AtomicBool, Ordering::Relaxed};

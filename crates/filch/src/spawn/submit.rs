@@ -126,7 +126,7 @@ impl<R> Submitted<R> {
         block_on(self)
     }
 
-    /// Lets the job run although nobody wants its result, nor a panic, even of the result's destructor.
+    /// Lets the job run although nobody wants its result. A panic, even of the result's destructor, is ignored.
     ///
     /// ```
     /// let (sender, receiver) = std::sync::mpsc::channel();
@@ -196,9 +196,9 @@ impl Wake for Alarm {
     }
 }
 
-/// Runs a future to its end on this thread. A worker runs other work while the future waits, of any kind, so no lock
-/// should be held that such work may want; any other thread sleeps. A future that wakes itself, as one that yields, is
-/// polled again once one job has run, if there is one.
+/// Runs a future to its end on this thread. While the future waits, a worker runs other work of any kind, so hold no
+/// lock that such work may want; any other thread sleeps. A future that wakes itself, for example to yield, is polled
+/// again after one job has run, if there is one.
 ///
 /// ```
 /// let pool = filch::ThreadPool::new(2)?;
@@ -229,8 +229,8 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// For a future that has woken itself, perhaps to let other work run that it waits for: runs one job of any kind, if
-/// this is a worker and there is one; otherwise yields the processor.
+/// Runs one job of any kind if this is a worker and there is one; otherwise yields the processor. This is for a future
+/// that has woken itself, perhaps to let work run for which it waits.
 fn give_way(naps: &Cell<u32>) {
     // SAFETY: it is used at once.
     let runs = || unsafe { Here::current() }.run_one(Reach::All) == Some(true);
@@ -245,7 +245,7 @@ fn give_way(naps: &Cell<u32>) {
 
 impl<P: Pool> ThreadPool<P> {
     /// Submits `f` to run some time on a worker, in closure style, and returns at once, with a way to its result.
-    /// Dropping that cancels the job unless it has begun; [`detach`](Submitted::detach) lets it run.
+    /// Dropping the result cancels the job unless it has begun; [`detach`](Submitted::detach) lets it run.
     ///
     /// Cost: two allocations and a push to a shared queue or, on a worker of this pool, to its word deque.
     ///
@@ -297,7 +297,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
 /// Submits `f` to run some time on a worker of the current pool or, outside all pools, of the [global
 /// pool](ThreadPool::global), and returns at once, with a way to its result.
 ///
-/// Dropping that cancels the job unless it has begun, where a thread of the standard library would go on;
+/// Dropping the result cancels the job unless it has begun, unlike a thread of the standard library;
 /// [`detach`](Submitted::detach) lets the job run. If nobody wants a result, [`spawn`](crate::spawn()) the job.
 ///
 /// ```

@@ -12,9 +12,9 @@ fn spares_here() -> Option<&'static Spares> {
 }
 
 /// Runs `f`, which may block its thread: it waits for a message, a file, a lock. If the pool has [spare
-/// workers](crate::Builder::spares), one of them works meanwhile, so that no processor idles, and what `f` waits for
-/// can run even if all other workers block too. What the current worker has forked can be stolen, unless its pool keeps
-/// forks from thieves until the worker answers, as queues of private tasks and of blocks do.
+/// workers](crate::Builder::spares), one of them works meanwhile. So no processor idles, and the task for which `f`
+/// waits can run even if all other workers block too. Thieves can take the current worker's forks, unless its pool
+/// keeps forks from thieves until the worker answers, as queues of private tasks and of blocks do.
 ///
 /// Otherwise, and outside all pools, this only calls `f`.
 ///

@@ -1,4 +1,4 @@
-//! What code in a task asks of its worker.
+//! The current worker's number, and yields to other tasks.
 
 use std::thread;
 
@@ -32,14 +32,14 @@ impl Own<'_, Home> {
 }
 
 /// Runs one other task on the current worker, if there is one, in the middle of the current task; otherwise yields the
-/// processor. Returns whether it ran a task. Call it in a loop that waits for what another task of the pool does, and
-/// hold nothing that such a task needs.
+/// processor. Returns whether it ran a task. Call it in a loop that waits for another task of the pool, and hold
+/// nothing that such a task needs.
 ///
-/// The task may be a job or a fork of this worker's or another's; this worker's newest comes first (in the pool
+/// The task may be a job or a fork, of this worker or of another. This worker's newest comes first (in the pool
 /// [`Split`](crate::pool::Split); other pools take the oldest of its forks). With
 /// [`Wait::Leapfrog`](crate::Wait::Leapfrog) and [`Wait::Transitive`](crate::Wait::Transitive) a worker runs nothing
-/// unrelated, so only a [broadcast](crate::broadcast); so does a worker whose thread's stack is half used. Outside all
-/// pools it only yields the processor.
+/// unrelated here, only a [broadcast](crate::broadcast); nor does a worker that has used half of its thread's stack.
+/// Outside all pools it only yields the processor.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicBool, Ordering::SeqCst};

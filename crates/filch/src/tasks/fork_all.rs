@@ -54,8 +54,8 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
     }
 }
 
-/// Whether a fork of these items pays as a function of its own: then a caller that forks nothing, as most are, has no
-/// registers to save. But an iterator that does not travel in registers costs more as an argument.
+/// Whether forking these items pays as a function of its own. Then a call that forks nothing, as most do, saves no
+/// registers; but an iterator that is not passed in registers costs more as an argument.
 const fn pays_apart<I>() -> bool {
     size_of::<I>() <= 2 * size_of::<usize>()
 }
@@ -96,8 +96,8 @@ where
 
 /// Runs `each` on every item, as separate tasks, and folds the results, newest item first, in closure style.
 ///
-/// On a worker, the items become tasks of that worker, as in [`Worker::fork_all`]; elsewhere all of it moves to the
-/// [global pool](ThreadPool::global). Costs as [`Worker::fork_all`] and [`filch::join`](crate::join()).
+/// On a worker, the items become tasks of that worker, as in [`Worker::fork_all`]; elsewhere the whole call moves to
+/// the [global pool](ThreadPool::global). Costs as [`Worker::fork_all`] and [`filch::join`](crate::join()).
 ///
 /// ```
 /// // Counts the nodes of a tree: a task for each child of each node.
@@ -144,7 +144,7 @@ where
     by_closure(items, each, init, fold)
 }
 
-/// Not a call in [`fork_all`] itself, of which the compiler would make four instructions more for each fork on a
+/// Calls `f` on the global pool. Inlined in [`fork_all`], this would cost four more instructions for each fork on a
 /// worker.
 #[cold]
 #[inline(never)]
@@ -222,7 +222,7 @@ fn join_all<B: Body, S>(
         B::raise(&forks.here());
     }
     if front.limits.admits_push(forks.next.addr()) {
-        // Nobody wants the newest task, which would be taken back at once.
+        // Nobody wants the newest task, so this worker would take it back at once.
         sum = fold(sum, last.inline(forks.here()));
     } else {
         // SAFETY: the callers are on workers, so it is a worker's front; the pop is below or in `Forks`.

@@ -51,7 +51,7 @@ pub struct Worker<'w, P: Pool = Split, L: Level = Flat> {
 }
 
 mod sealed {
-    /// What no handle does. Without it the compiler would say which of a handle's parts is not `Send`, or not `Sync`.
+    /// A trait that no handle implements. Without it errors would say which part of a handle is not `Send` or `Sync`.
     #[diagnostic::on_unimplemented(
         message = "a handle cannot leave its branch",
         label = "this uses the handle of another branch",
@@ -81,14 +81,14 @@ impl<'w, P: Pool, L: Level> Worker<'w, P, L> {
         self.here.again()
     }
 
-    /// Returns the handle's [`Here`], for a look only.
+    /// Returns the handle's [`Here`], for reading only.
     #[inline(always)]
     pub(crate) fn seen(&self) -> &Here<'w, P> {
         &self.here
     }
 
-    /// Puts the handle on a level, to start a recursion that is generic in the level, so that several levels of it
-    /// become one real call.
+    /// Puts the handle on a level, to start a recursion that is generic in the level: several levels of it become one
+    /// real call.
     ///
     /// ```
     /// use filch::levels::{Level, Levels};
@@ -109,10 +109,9 @@ impl<'w, P: Pool, L: Level> Worker<'w, P, L> {
     /// # Ok::<(), filch::BuildError>(())
     /// ```
     ///
-    /// This does for methods, mutually recursive functions and generic code what
-    /// `#[inline_recursion]` does for one function. The compiler decides which calls
-    /// to inline; `#[inline]` encourages it. The program gets a copy of the code per level; two levels give most of the
-    /// gain. It costs nothing at run time.
+    /// This is `#[inline_recursion]` for methods, mutually recursive functions and generic code. The compiler decides
+    /// which calls to inline; `#[inline]` encourages it. The program gets a copy of the code per level; two levels give
+    /// most of the gain. It costs nothing at run time.
     #[inline(always)]
     pub fn in_levels<M: Level>(self) -> Worker<'w, P, M> {
         Worker { here: self.here, level: PhantomData }

@@ -126,7 +126,7 @@ where
     fast_path::join(unsafe { Here::current() }, ByClosure(a), ByClosure(b))
 }
 
-/// A branch in closure style. The parts of those that [`join()`] makes are `Send`.
+/// A branch in closure style. [`join()`] makes only branches whose parts are `Send`.
 #[repr(transparent)]
 pub(crate) struct ByClosure<F>(pub(crate) F);
 

@@ -7,9 +7,9 @@ use crate::threads::thread_pool::ThreadPool;
 /// As [`join`](crate::join()), but each branch is told whether a thief took it. So a branch can do less on its own
 /// worker, such as reuse a buffer of its caller's, or split its work further only if somebody wants work.
 ///
-/// The first branch is never stolen. The second is taken by another worker; or by the same one, if the first branch
-/// [yields](crate::yield_now) or waits. In handle style, compare [`Worker::index`](crate::Worker::index) in the branch
-/// with that outside.
+/// The first branch is never stolen. The second may be taken by another worker or, if the first branch
+/// [yields](crate::yield_now) or waits, by the same one. In handle style, compare
+/// [`Worker::index`](crate::Worker::index) inside and outside the branch.
 ///
 /// It costs what [`join`](crate::join()) costs.
 ///

@@ -56,7 +56,7 @@ impl Level for Flat {
     type Next = Self;
 }
 
-/// Level `AT` of `OF` levels, counted from 0. There are [`Level`]s of two, three and four.
+/// Level `AT` of `OF` levels, counted from 0. It is a [`Level`] if `OF` is 2, 3 or 4.
 ///
 /// ```
 /// use filch::Worker;

@@ -1,4 +1,4 @@
-//! What a task does on its worker, by a handle or by closures: it forks and joins, yields, says that it blocks.
+//! Operations of a task on its worker, by a handle or by closures: fork and join, yield, announce blocking.
 //!
 //! Invariant: code outside all pools may call the functions in closure style; they then use the global pool.
 

@@ -3,8 +3,8 @@
 //! The calling thread is the first worker of each run; the other threads sleep between runs, and get each run's work by
 //! [`rounds`](crate::protocol::rounds).
 //!
-//! Invariant: when a run returns or unwinds, no thread of the team uses its borrows any more; and between runs the
-//! queues are empty.
+//! Invariant: when a run returns or unwinds, no thread of the team uses the run's borrows any more; and between runs
+//! the queues are empty.
 
 use std::fmt;
 use std::io;
@@ -78,7 +78,7 @@ struct Items<T>(*mut T);
 // SAFETY: each thread uses its own item, which is `Send`.
 unsafe impl<T: Send> Sync for Items<T> {}
 
-/// What threads say when they begin: whether they have their processors.
+/// The threads' reports when they begin: their number, and the first refusal of a processor.
 #[derive(Default)]
 struct Heard {
     count: usize,
@@ -104,8 +104,8 @@ pub(crate) struct Threads {
 }
 
 impl Threads {
-    /// Starts threads for this many workers, with this name and a number from 1; or fewer, and returns why. The calling
-    /// thread reports, too.
+    /// Starts threads for this many workers, with this name and a number from 1. If one cannot be started, starts no
+    /// others, and returns the error. The calling thread reports, too.
     fn launch(workers: usize, name: &str, pin: bool) -> (Self, io::Result<()>, Arc<Reports>) {
         let reports = Arc::<Reports>::default();
         let mut outcome = Ok(());
@@ -128,7 +128,7 @@ impl Threads {
         (team, outcome, reports)
     }
 
-    /// Starts threads for this many workers, which run when this returns.
+    /// Starts threads for this many workers, and returns once all of them run.
     fn start(workers: usize, name: &str, pin: bool) -> Result<Self, StartError> {
         let (team, outcome, reports) = Self::launch(workers, name, pin);
         outcome.map_err(|source| StartError::Thread { started: team.threads.len() + 1, workers, source })?;
@@ -143,7 +143,7 @@ impl Threads {
     }
 
     /// Calls `others` on each thread, with its number and the item of that number, and `own` on this thread, with the
-    /// first item. Returns when all calls have ended. Items without a thread stay unchanged.
+    /// first item. Returns when all calls have ended. An item without a thread stays unchanged.
     ///
     /// # Panics
     /// As [`Threads::check_process`], before any call; and if `own` panics, once the others have done their part. A
@@ -183,7 +183,7 @@ impl Threads {
     }
 }
 
-/// Waits for the end of the round when dropped, also by a panic.
+/// Waits for the end of the round when dropped, also during a panic.
 struct Waits<'r>(&'r Rounds<Native, Part>);
 
 impl Drop for Waits<'_> {
@@ -235,7 +235,7 @@ pub(crate) struct TeamSettings<'s, Q: Queue<Native>> {
 }
 
 impl<Q: Queue<Native>> TeamSettings<'_, Q> {
-    /// Makes the queues, those of pinned workers from their processors.
+    /// Makes the queues. If workers are pinned, makes each queue on its worker's processor.
     fn queues(&self) -> Vec<WorkerQueue<Q>> {
         let places = Deal::if_pinned(self.pin, Path::new(ROOT));
         // SAFETY: one thread at a time uses a worker's queue, which has that worker's handles.
@@ -255,7 +255,7 @@ impl<Q: Queue<Native>> TeamSettings<'_, Q> {
         Ok(Members { threads: Threads::start(self.workers, self.name, self.pin)?, queues })
     }
 
-    /// Starts a team for one run, which does not wait for late threads, and does without those that the system refuses.
+    /// Starts a team for one run. It does not wait for late threads, and does without threads that the system refuses.
     pub(crate) fn start_what_can_be(&self) -> Members<Q> {
         let queues = self.queues();
         Members { threads: Threads::launch(self.workers, self.name, self.pin).0, queues }

@@ -1,4 +1,4 @@
-//! A worker's queue, and its handles to steal from the others', for tasks that nobody joins.
+//! A worker's queue, and its handles to steal from the other workers' queues, for tasks that nobody joins.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -25,15 +25,15 @@ pub struct Tally {
     pub stolen: u64,
     /// Its attempts to steal.
     pub attempts: u64,
-    /// Those that lost a race, to another thief or to the owner.
+    /// Attempts that lost a race, to another thief or to the owner.
     pub lost: u64,
-    /// Those that were refused, though there may have been a task: too close to the owner, for instance.
+    /// Attempts that were refused, though there may have been a task: too close to the owner, for instance.
     pub aborted: u64,
     /// Items that it has split off its [bags](crate::worklist::Bag) for others.
     pub given: u64,
-    /// Nanoseconds that it was without a task: asleep, or looking for one after it had found none.
+    /// Nanoseconds without a task: asleep, or looking for a task after a failed look.
     pub idle_ns: u64,
-    /// What it has counted at queues, if their algorithms count it.
+    /// Its counts at queues whose algorithms count.
     pub queue: Counted,
 }
 
@@ -53,9 +53,9 @@ pub(crate) struct WorkerQueue<Q: Queue<Native>> {
     last_victim: usize,
     random: fastrand::Rng,
     pub(crate) tally: Tally,
-    /// Since when it is without a task.
+    /// When it became idle; `None` while it is not.
     idle_since: Option<Instant>,
-    /// What the handles count, and had counted by the end of the last run.
+    /// The handles' counts, now and at the end of the last run.
     counts: Arc<Counts>,
     counted: Counted,
 }
@@ -90,26 +90,26 @@ impl<Q: Queue<Native>> WorkerQueue<Q> {
         }
     }
 
-    /// It has found no task, or none yet.
+    /// Notes that the worker has found no task, or none yet.
     pub(crate) fn idles(&mut self) {
         self.idle_since.get_or_insert_with(Instant::now);
     }
 
-    /// It has found one, or what it waited for is over.
+    /// Notes that the worker has found a task, or that its wait is over.
     pub(crate) fn works(&mut self) {
         if let Some(since) = self.idle_since.take() {
             self.tally.idle_ns += since.elapsed().as_nanos() as u64;
         }
     }
 
-    /// What the worker has done in a run that is over.
+    /// Returns the worker's tally of a run that is over, and starts a new tally.
     pub(crate) fn take_tally(&mut self) -> Tally {
         self.works();
         let earlier = std::mem::replace(&mut self.counted, self.counts.read());
         Tally { queue: self.counted.since(&earlier), ..std::mem::take(&mut self.tally) }
     }
 
-    /// What it counts.
+    /// Returns the handles' counts.
     pub(crate) fn counts(&self) -> Arc<Counts> {
         Arc::clone(&self.counts)
     }
@@ -135,17 +135,17 @@ impl<Q: Queue<Native>> WorkerQueue<Q> {
     /// Answers thieves for the last time in a while.
     pub(crate) fn rest(&mut self) {
         self.owner.poll();
-        // It may have left a bag by a panic.
+        // If a panic ended a bag, the worker's offer still stands.
         self.owner.offers(false);
         self.owner.rest();
     }
 
-    /// Whether somebody would take a task, and there are others.
+    /// Whether there are other workers, and somebody would take a task.
     pub(crate) fn is_wanting(&mut self) -> bool {
         self.thieves.len() > 1 && self.owner.is_wanting()
     }
 
-    /// Says whether there is something to give besides what is in the queue.
+    /// Says whether there is something to give besides the tasks in the queue.
     pub(crate) fn offers(&mut self, more: bool) {
         self.owner.offers(more);
     }
@@ -167,12 +167,12 @@ impl<Q: Queue<Native>> WorkerQueue<Q> {
         self.owner.pop().or_else(|| self.pop_overflow())
     }
 
-    /// Takes a task from the overflow, and moves what fits of the rest to the queue, where others can take it.
+    /// Takes a task from the overflow, and moves as many others as fit to the queue, where thieves can take them.
     #[cold]
     fn pop_overflow(&mut self) -> Option<Task> {
         let next = self.overflow.pop()?;
         if Q::FENCES_POPS {
-            // As any other pop of this queue.
+            // Like any other pop of this queue.
             Native::fence(Ordering::SeqCst);
         }
         while let Some(task) = self.overflow.pop() {
@@ -191,7 +191,7 @@ impl<Q: Queue<Native>> WorkerQueue<Q> {
 
     /// Tries each other worker once. Pushes the surplus of a theft.
     pub(crate) fn steal(&mut self) -> Option<Task> {
-        // Taken out, since another count in the shared `Arc` would cost each look an update of a line that all use.
+        // Taken out, not cloned: a clone would update the `Arc`'s count, in a cache line that all workers use.
         if let Some(near) = self.near.take() {
             let found = near.order(self.index, self.random.usize(..)).find_map(|victim| self.steal_from(victim));
             self.near = Some(near);

@@ -44,7 +44,7 @@ pub struct Builder<P: Pool = Split> {
     pub(crate) follows: Option<bool>,
     /// The directory of the system's files, `proc` and `sys`.
     pub(crate) machine: PathBuf,
-    /// What workers may use, as the system says when their number is settled, if that asks.
+    /// What workers may use, if the system was asked when their number was settled.
     pub(crate) allowed: Option<Allowed>,
     pub(crate) spares: usize,
     pub(crate) wait: Wait,
@@ -170,7 +170,7 @@ impl<P: Pool> Builder<P> {
         self.like(Q::Settings::default())
     }
 
-    /// A builder with the same settings of everything but the task pool.
+    /// Returns a builder with the same settings except the task pool's.
     fn like<Q: Pool>(&self, settings: Q::Settings) -> Builder<Q> {
         Builder {
             settings,
@@ -215,7 +215,7 @@ impl<P: Pool> Builder<P> {
 
     /// Sets the stack size of each worker thread, in bytes, at least [`MIN_STACK_SIZE`]. Default:
     /// [`DEFAULT_STACK_SIZE`](crate::DEFAULT_STACK_SIZE), or less where the address space is limited or reserved space
-    /// is locked into memory. Otherwise the space is reserved, not committed.
+    /// is locked into memory. Space that is not locked is reserved, not committed.
     ///
     /// ```
     /// fn depth(n: u64) -> u64 {
@@ -231,7 +231,7 @@ impl<P: Pool> Builder<P> {
     }
 
     /// Sets the capacity of each worker's task stack, in tasks. Default: [`DEFAULT_TASK_CAPACITY`], or less where the
-    /// address space is limited or reserved space is locked into memory. Otherwise the space is reserved, not
+    /// address space is limited or reserved space is locked into memory. Space that is not locked is reserved, not
     /// committed. A fork on a full stack runs its second branch after the first. For a growing queue this is the
     /// initial capacity.
     ///
@@ -261,8 +261,8 @@ impl<P: Pool> Builder<P> {
         self
     }
 
-    /// Sets whether a thread from outside may itself run its calls of [`run`](ThreadPool::run),
-    /// [`install`](ThreadPool::install) and the free functions: in the seat of a sleeping worker, with that worker's
+    /// Sets whether a thread from outside may run its calls of [`run`](ThreadPool::run),
+    /// [`install`](ThreadPool::install) and the free functions itself, in the seat of a sleeping worker and with its
     /// number, while other workers take part as usual. This saves two threads from falling asleep and waking, so that a
     /// short call takes a fraction of a microsecond instead of tens.
     ///
@@ -271,9 +271,9 @@ impl<P: Pool> Builder<P> {
     /// [signals](Interrupts::signal) interrupt workers, or if they [never sleep](Idle::Spin).
     ///
     /// The tasks of such a call, and others that the caller runs while it waits, see the caller's thread-local
-    /// variables: those that it has [borrowed](std::thread::LocalKey::with_borrow_mut) around the call cannot be
-    /// borrowed within, and what tasks set stays. They use its allocator's arena, its name and priority, the locks that
-    /// it holds, and its stack. A thread with less than 1.75 MiB of stack left passes its call to a worker. Set this to
+    /// variables. They cannot borrow a variable that the caller has [borrowed](std::thread::LocalKey::with_borrow_mut)
+    /// around the call, and values that they set stay. They use the caller's allocator arena, name, priority and stack,
+    /// and run under its locks. A thread with less than 1.75 MiB of stack left passes its call to a worker. Set this to
     /// `false` if tasks must not run there, or nest deeper than the stack allows.
     ///
     /// ```
@@ -350,21 +350,21 @@ impl<P: Pool> Builder<P> {
     /// Builds the pool, whose workers sleep until there is work. A first call by a thread that [may
     /// work](Self::caller_works) waits for no other thread.
     ///
-    /// This starts the first worker's thread, and the others start when they are first needed: each starts two more, so
-    /// a program waits for one thread, not for all, however many processors there are. The last worker's thread starts
-    /// only when that worker is needed while no caller has its seat: if callers may work, come one at a time and leave
-    /// nothing behind, it never starts. Late threads have the processors of the first worker's, and the signal mask of
-    /// the thread that called this. If the system refuses one, the pool goes on without that worker, with a line on
-    /// standard error for the first; but a [`broadcast`](ThreadPool::broadcast), which needs all, panics.
+    /// This starts only the first worker's thread. The others start when they are first needed, and each starts two
+    /// more, so a program waits for one thread however many processors there are. The last worker's thread starts only
+    /// when that worker is needed while no caller has its seat; if callers may work, come one at a time and leave no
+    /// jobs behind, it never starts. Late threads have the processors of the first worker's, and the signal mask of the
+    /// thread that called this. If the system refuses a late thread, the pool goes on without that worker, with a line
+    /// on standard error the first time; but a [`broadcast`](ThreadPool::broadcast), which needs all, panics.
     ///
-    /// A [`broadcast`](ThreadPool::broadcast) starts all, for a service that wants them before its first request. And
-    /// `build` does, if they have [hooks](Self::on_start), [interrupts](Self::interrupts) or their own
-    /// [processors](Self::pin), or [never sleep](Idle::Spin).
+    /// A service that wants all threads before its first request can start them by a
+    /// [`broadcast`](ThreadPool::broadcast). `build` itself starts all threads if they have [hooks](Self::on_start),
+    /// [interrupts](Self::interrupts) or their own [processors](Self::pin), or [never sleep](Idle::Spin).
     ///
-    /// If the system refuses something else later, the pool gets slower or, where nothing else is safe, ends the
-    /// process with a message: if there is no memory for a job, or if the system revokes, while the program runs, the
-    /// calls that wake threads (`futex`) or pass a barrier (`membarrier`). If it refuses those calls from the
-    /// beginning, the pool works without them: threads then yield repeatedly instead of sleeping.
+    /// If the system refuses something else later, the pool gets slower. Where nothing else is safe, it ends the
+    /// process with a message: if there is no memory for a job, or if the system revokes the calls that wake threads
+    /// (`futex`) or pass a barrier (`membarrier`) while the program runs. If it refuses those calls from the beginning,
+    /// threads yield repeatedly instead of sleeping.
     ///
     /// # Errors
     /// [`BuildError`] if a setting is out of range or the system refuses memory or threads. Nothing is left behind.
@@ -451,7 +451,7 @@ impl<P: Pool> Builder<P> {
         self.stack_size.unwrap_or_else(|| default_stack_size(workers))
     }
 
-    /// Makes the task pools, with the capacity set, or as much as the system grants.
+    /// Makes the task pools, with the capacity that is set, or as much as the system grants.
     fn reserve(&self, workers: usize, places: &Deal) -> Result<Vec<P>, BuildError> {
         const LEAST: usize = 1 << 10;
         const STEP: usize = 1 << 4;

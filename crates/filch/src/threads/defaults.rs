@@ -1,33 +1,32 @@
 //! The defaults of a pool: the number of workers, and the address space they use.
 //!
 //! Invariant: where the address space is limited, a pool leaves most of it to the rest of the program; and where
-//! reserved space is memory, it reserves little.
+//! reserved space is locked into memory, it reserves little.
 
 use crate::protocol::state;
 use crate::threads::{environment::variable, error::BuildError};
 
 /// The stack size of each worker thread, unless [`Builder::stack_size`](crate::Builder::stack_size) sets another or the
-/// address space is limited. The space is reserved, not committed; so it is less, 2 MiB, where the process has the
-/// system lock what it reserves into memory, by `mlockall(MCL_FUTURE)`, before it makes the pool.
+/// address space is limited. The space is reserved, not committed. The default is 2 MiB if the process locks reserved
+/// space into memory, by `mlockall(MCL_FUTURE)`, before it makes the pool.
 pub const DEFAULT_STACK_SIZE: usize = 64 << 20;
 
 /// The smallest stack size of a worker thread, whatever [`Builder::stack_size`](crate::Builder::stack_size) sets:
 /// enough for the scheduler itself.
 pub const MIN_STACK_SIZE: usize = 64 << 10;
 
-/// The stack size that nobody has asked for, where reserved space is memory: that of a thread of the standard library.
+/// The default stack size where reserved space is locked into memory: that of the standard library.
 const LOCKED_STACK_SIZE: usize = 2 << 20;
 
-/// As [`DEFAULT_TASK_CAPACITY`], where reserved space is memory.
+/// As [`DEFAULT_TASK_CAPACITY`], where reserved space is locked into memory.
 pub(crate) const LOCKED_TASK_CAPACITY: usize = DEFAULT_TASK_CAPACITY >> 6;
 
-/// The smallest stack size of a worker thread that nobody has asked for.
+/// The smallest default stack size of a worker thread.
 pub(crate) const LEAST_STACK_SIZE: usize = 1 << 20;
 
-/// The capacity of each worker's task stack, in tasks, unless
-/// [`Builder::task_capacity`](crate::Builder::task_capacity) sets another or the address space is too small: 64 MiB
-/// of reserved address space, committed on use. Where reserved space is locked into memory, it is a 64th: see
-/// [`DEFAULT_STACK_SIZE`].
+/// The capacity of each worker's task stack, in tasks, unless [`Builder::task_capacity`](crate::Builder::task_capacity)
+/// sets another or the address space is too small: 64 MiB of reserved address space, committed on use. Where reserved
+/// space is locked into memory, the default is a 64th of that: see [`DEFAULT_STACK_SIZE`].
 pub const DEFAULT_TASK_CAPACITY: usize = 1 << 20;
 
 /// The largest number of workers of a pool.
@@ -36,8 +35,8 @@ pub const MAX_WORKERS: usize = state::MAX_WORKERS;
 /// The largest capacity of a task stack.
 pub const MAX_TASK_CAPACITY: usize = state::MAX_DEPTH;
 
-/// Returns the default for each of `workers` workers, which is `locked` where reserved space is memory, reduced where
-/// the address space is limited, but at least `least`.
+/// Returns `default` for each of `workers` workers, or `locked` where reserved space is locked into memory. A limited
+/// address space reduces it, but not below `least`.
 pub(crate) fn modest(default: usize, locked: usize, workers: usize, least: usize) -> usize {
     /// The fraction of the address space for all workers together, inverted.
     const SHARE: usize = 8;
@@ -57,15 +56,15 @@ mod system {
             .then(|| usize::try_from(limit.rlim_cur).unwrap_or(usize::MAX))
     }
 
-    /// Whether new mappings are memory from the beginning: locked, if the process has asked for that. It takes some
-    /// microseconds.
+    /// Whether new mappings are in memory from the beginning, since the process has asked the system to lock them. The
+    /// check takes some microseconds.
     #[cfg(target_os = "linux")]
     pub(super) fn locks_mappings() -> bool {
-        // A page without access never is memory, except where the system does not tell and says that all are.
+        // A page without access is never in memory, but a system that does not tell says that every page is.
         is_memory(libc::PROT_READ | libc::PROT_WRITE) && !is_memory(libc::PROT_NONE)
     }
 
-    /// Whether a new mapping with this protection is memory.
+    /// Whether a new mapping with this protection is in memory.
     #[cfg(target_os = "linux")]
     fn is_memory(protection: libc::c_int) -> bool {
         use crate::machine::thread::LARGEST_PAGE;

@@ -97,7 +97,7 @@ impl Common {
     /// Takes the seat of a sleeping worker, if the pool admits guests and the current thread, not a worker, can be one.
     fn take_seat(&self) -> Option<GuestSeat> {
         let guests = self.guests.as_ref()?;
-        // What was handed in earlier comes first: this call may have to wait for it.
+        // Jobs injected earlier come first: this call may have to wait for them.
         if !self.injected.is_empty() {
             return None;
         }

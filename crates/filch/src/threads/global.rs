@@ -24,11 +24,11 @@ impl ThreadPool {
     /// Returns the pool of the free functions outside all pools, started at first use and never dropped, though it can
     /// be [ended](Self::end_global). The child of a `fork()` has another one.
     ///
-    /// Its settings are those of [`Builder::build_global`], if that comes first. Otherwise its size is the environment
-    /// variable `FILCH_WORKERS`, else it [follows](Builder::follow_processors) the processors that the process may use,
-    /// even if the first thread to call is pinned. If the system refuses that many threads or that much address space,
-    /// the pool has smaller stacks or fewer workers, with a warning on standard error. With the feature `timeline`, the
-    /// variable `FILCH_TIMELINE=FILE` has it recorded until the process ends.
+    /// Its settings are those of [`Builder::build_global`], if that comes first. Otherwise the environment variable
+    /// `FILCH_WORKERS` sets its size; without it, the pool [follows](Builder::follow_processors) the processors that
+    /// the process may use, even if the first thread to call is pinned. If the system refuses that many threads or that
+    /// much address space, the pool has smaller stacks or fewer workers, with a warning on standard error. With the
+    /// feature `timeline`, the variable `FILCH_TIMELINE=FILE` records it until the process ends.
     ///
     /// ```
     /// assert!(filch::ThreadPool::global().workers() >= 1);
@@ -53,16 +53,16 @@ impl ThreadPool {
         }
     }
 
-    /// Ends the global pool: runs all that it has been given, and joins its threads. Returns at once if it has no
+    /// Ends the global pool: runs all work that it has been given, and joins its threads. Returns at once if it has no
     /// threads. The next call from outside starts them again.
     ///
     /// Call it at the end of `main` so that spawned jobs are done and no thread is left, as leak checkers and
     /// libraries that are unloaded require. The memory of the pool stays, where a leak checker finds it.
     ///
-    /// Calls of other threads end first: it waits until the pool has nothing to do, so it may wait for ever if they
-    /// keep coming without a pause. A call that comes while workers leave may find few of them, and starts the threads
-    /// again if it finds none; so does a destructor of a worker's thread-local value. A worker of another pool runs its
-    /// own pool's jobs meanwhile, which may use this pool, too.
+    /// Calls of other threads end first: this function waits until the pool has nothing to do, so it may wait for ever
+    /// if calls keep coming without a pause. A call that comes while workers leave may find few of them, and starts the
+    /// threads again if it finds none; so does a call by a destructor of a worker's thread-local value. A worker of
+    /// another pool runs its own pool's jobs meanwhile, which may use this pool, too.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
@@ -75,8 +75,8 @@ impl ThreadPool {
     /// ```
     ///
     /// # Panics
-    /// On a worker of the global pool, which would wait for itself; and on one of another pool, if the system refuses a
-    /// thread that waits for it.
+    /// On a worker of the global pool, which would wait for itself; and on a worker of another pool, if the system
+    /// refuses the thread that waits in its place.
     pub fn end_global() {
         if let Some(global) = GLOBAL.get().get() {
             global.mortal(|pool| _ = pool.end(again));
@@ -109,13 +109,13 @@ impl Builder {
             Ok(Global { pool, builder: self })
         };
         let made: Result<_, Failed<Split>> = GLOBAL.get().make_first(make);
-        // What has been built ends after the making, for which a start hook that wants the global pool waits.
+        // A failed pool ends only here: its start hook may use the global pool, and then waits for the making.
         made?.map(|global| &global.pool).ok_or(BuildError::GlobalExists)
     }
 }
 
 impl Global {
-    /// Calls `f` with the pool, seen as one whose threads end and start again.
+    /// Calls `f` with the pool as one whose threads can end and start again.
     fn mortal(&self, f: impl FnOnce(&Mortal<'_>)) {
         let (pool, builder) = (&self.pool, &self.builder);
         f(&Mortal {

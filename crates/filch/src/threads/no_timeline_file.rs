@@ -1,4 +1,4 @@
-//! In the place of timelines of processes without the feature `timeline`.
+//! Stands in for timelines of processes without the feature `timeline`.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use super::error::BuildError;
 use crate::shared::common::Common;
 use crate::unwind::warn;
 
-/// Says that a timeline that the environment asks for needs the feature.
+/// Warns that a timeline, if the environment asks for one, needs the feature.
 pub(crate) struct TimelineFile;
 
 impl TimelineFile {

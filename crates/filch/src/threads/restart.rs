@@ -1,8 +1,8 @@
 //! Stops and restarts the threads of pools that are never freed.
 //!
-//! Invariant: while such a pool has ended, it has no threads and no jobs. A job pushed in the meantime is not lost:
-//! after the push, and a fence, a thread outside looks whether the pool has ended; and the thread that ends it says so,
-//! fences, and looks for jobs. So one of them starts the threads again.
+//! Invariant: while such a pool has ended, it has no threads and no jobs. A job pushed in the meantime is not lost. The
+//! thread outside that pushes it then fences, and looks whether the pool has ended; the thread that ends the pool says
+//! so, fences, and looks for jobs. So one of the two starts the threads again.
 
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
@@ -32,13 +32,13 @@ pub(crate) fn cannot_start(error: &BuildError) -> ! {
 }
 
 impl Mortal<'_> {
-    /// Runs all that the pool has been given, and joins its threads. `again` starts them again, by
-    /// [`Mortal::start_again`], when somebody enters. Returns whether the pool has ended: not if it does not have the
-    /// threads of all workers.
+    /// Runs all work that the pool has been given, and joins its threads. `again` starts them again, by
+    /// [`Mortal::start_again`], when somebody enters. Returns whether the pool has ended. It does not end unless it has
+    /// the threads of all workers.
     ///
     /// # Panics
-    /// On a worker of the pool; on one of another pool, if the system refuses it a thread that waits instead; and if
-    /// there is work for the threads, and they cannot be started again.
+    /// On a worker of the pool; on a worker of another pool, if the system refuses the thread that waits in its place;
+    /// and if there is work for the threads but they cannot be started again.
     pub(crate) fn end(&self, again: fn()) -> bool {
         assert!(self.common.here().is_none(), "a task cannot end the global pool, of which it is a part");
         aside(&|| self.end_here(again)).unwrap_or_else(|error| {
@@ -56,7 +56,7 @@ impl Mortal<'_> {
         running.interrupter = None;
         common.will_live_again(again);
         common.close();
-        // Threads whose seats have others, and which perhaps still destroy thread-local values.
+        // Threads whose seats others have taken, and which perhaps still destroy thread-local values.
         let mut former = Vec::new();
         loop {
             wait_until(|| self.missed(&running).is_some() || common.late_misses_mail() || self.has_left(&running));
@@ -65,7 +65,7 @@ impl Mortal<'_> {
                 came_back
                     .unwrap_or_else(|error| panic!("filch cannot start a thread of its global pool again: {error}"))
             });
-            // Nobody came back, perhaps since none was missed any more; so that does not say that all have left.
+            // If nobody came back, perhaps none was missed any more: that does not say that all have left.
             if !came_back && self.has_left(&running) {
                 break;
             }
@@ -73,15 +73,15 @@ impl Mortal<'_> {
         former.append(&mut running.threads);
         former.append(&mut common.late_threads());
         common.has_ended();
-        // Pairs with that of a thread which has pushed a job and looks whether the pool has ended.
+        // Pairs with the fence of a thread that has pushed a job and looks whether the pool has ended.
         Native::fence(Ordering::SeqCst);
         if common.has_left() {
             self.start(&mut running);
         }
-        // Before the joins: what destroys a thread-local value may start the threads again.
+        // Before the joins: a destructor of a thread-local value may start the threads again.
         drop(running);
         former.into_iter().for_each(Thread::join);
-        // Perhaps started by one of them.
+        // One of them may have started the thread for which this waits.
         Native::await_barriers();
         true
     }
@@ -91,13 +91,13 @@ impl Mortal<'_> {
         running.threads.iter().all(Thread::is_finished) && self.common.late_has_left()
     }
 
-    /// Returns a worker that has left, and for which a call that has come late has a broadcast.
+    /// Returns a worker that has left, but has mail from the broadcast of a call that came late.
     fn missed(&self, running: &Running) -> Option<usize> {
         let mut threads = running.threads.iter().enumerate();
         threads.find(|(worker, thread)| thread.is_finished() && self.common.has_mail(*worker)).map(|(worker, _)| worker)
     }
 
-    /// Starts the threads of such workers again, and adds their former ones. Returns whether there were any.
+    /// Starts the threads of such workers again, and adds the old ones to `former`. Returns whether there were any.
     fn come_back(&self, running: &mut Running, former: &mut Vec<Thread>) -> io::Result<bool> {
         let Some(worker) = self.missed(running) else { return self.common.late_comes_back(former) };
         let thread = (self.start_one)(worker)?;
@@ -105,8 +105,8 @@ impl Mortal<'_> {
         Ok(true)
     }
 
-    /// Starts the threads again, if the pool has ended. Does not wait for a thread that ends it, and which may wait for
-    /// this one.
+    /// Starts the threads again, if the pool has ended. Does not wait for a thread that is ending the pool, since that
+    /// one may wait for this thread.
     ///
     /// # Panics
     /// If they cannot be started.
@@ -138,7 +138,7 @@ impl Mortal<'_> {
         self.common.close();
         running.join();
         self.common.has_ended();
-        // As in `end_here`. Others that came meanwhile have found a pool that lives.
+        // As in `end_here`. Threads that came meanwhile have found a live pool.
         Native::fence(Ordering::SeqCst);
         if self.common.has_left() {
             abort_on_panic("a pool that had ended cannot run a job", || cannot_start(&error));

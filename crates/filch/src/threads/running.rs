@@ -1,4 +1,4 @@
-//! The threads of a pool that runs, what interrupts them, and waiting for them to end.
+//! The threads of a running pool, their interrupter, and waits for their end.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -27,14 +27,14 @@ pub(crate) enum Interrupter {
 }
 
 impl Running {
-    /// Joins the threads, which leave.
+    /// Joins the threads, which are leaving.
     pub(crate) fn join(&mut self) {
         self.threads.drain(..).for_each(Thread::join);
     }
 }
 
-/// Waits until `is_done`, by looking again and again. A worker runs jobs of its own pool meanwhile, since what is
-/// awaited may wait for them.
+/// Waits until `is_done`, by looking again and again. A worker runs jobs of its own pool meanwhile, since the awaited
+/// event may depend on them.
 pub(crate) fn wait_until(is_done: impl Fn() -> bool) {
     let mut patience = Patience::default();
     while !is_done() {
@@ -47,8 +47,8 @@ pub(crate) fn wait_until(is_done: impl Fn() -> bool) {
     }
 }
 
-/// Runs what blocks: on a thread of its own, if this one is a worker, which runs jobs of its own pool meanwhile, since
-/// what is awaited may wait for them.
+/// Runs `blocks` here or, if this thread is a worker, on a new thread. The worker runs jobs of its own pool meanwhile,
+/// since `blocks` may wait for them.
 ///
 /// # Errors
 /// The system's, if it refuses that thread. Then nothing has run.
@@ -74,7 +74,7 @@ pub(crate) fn aside<R: Send>(blocks: &(impl Fn() -> R + Sync)) -> io::Result<R> 
 }
 
 impl Common {
-    /// Ends what comes late, after the other threads have ended. No guest will come any more.
+    /// Ends the late threads, after the other threads have ended and when no guest will come any more.
     pub(crate) fn late_ends(&self) {
         // Each thread may still start another.
         loop {

@@ -45,7 +45,7 @@ impl<P: Pool> Builder<P> {
         const STEP: usize = 1 << 2;
         let wanted = self.settle_workers()?;
         let (mut workers, mut refused) = (wanted, None);
-        // Whatever stacks the system grants.
+        // Settled before smaller stacks are set below, which would count as asked for.
         self.caller_works = Some(self.lets_callers_work());
         loop {
             match self.build_with(workers) {
@@ -75,7 +75,7 @@ impl<P: Pool> Builder<P> {
         Ok(self.try_build_with(workers)?)
     }
 
-    /// As [`Builder::build_with`]; the caller drops what has been built so far.
+    /// As [`Builder::build_with`], but on failure the caller drops the unfinished pool.
     // Never inlined, so that programs take this crate's instance for the default pool, and compile neither this nor the
     // workers.
     #[inline(never)]
@@ -91,7 +91,8 @@ impl<P: Pool> Builder<P> {
         let begins: Vec<Begins> = cores.iter().map(|core| unsafe { self.lets_lie(core) }).collect();
         // Dropping the pool, also on failure, makes the started threads leave and waits for them.
         let pool = ThreadPool { cores, common, running: Mutex::default() };
-        // An exit hook is called on each worker's thread. And a late thread has the processors of the first.
+        // Not with an exit hook, which all threads call, or pinned workers: late threads have the first one's
+        // processors.
         let first = late::first(&begins);
         if first < begins.len() && self.on_exit.is_none() && places.len() == 0 {
             pool.common.come_late(self.late(first, &pool.cores));
@@ -105,10 +106,10 @@ impl<P: Pool> Builder<P> {
         }
     }
 
-    /// Lets the threads of the workers from number `first` on start when they are first needed.
+    /// Returns the workers from number `first` on, whose threads start when they are first needed.
     fn late(&self, first: usize, cores: &Arc<[Box<Core<P>>]>) -> Late {
         let workers = cores.len();
-        // Asked for now, since a name may come from anything.
+        // Made now, since the function that makes names may do anything.
         let names: Vec<_> = (first..workers).map(|worker| self.name_of(worker)).collect();
         let cores = Arc::downgrade(cores);
         let (usual, is_asked_for, unpin) = (self.stack_size_for(workers), self.stack_size.is_some(), self.unpin);
@@ -140,7 +141,7 @@ impl<P: Pool> Builder<P> {
         name
     }
 
-    /// Lets a worker begin asleep, if that makes no difference to its user: a start hook comes before all work.
+    /// Lets a worker begin asleep, unless it has interrupts or a start hook, which must run before all work.
     ///
     /// # Safety
     /// As for [`wait::lie_down`].
@@ -195,7 +196,7 @@ impl<P: Pool> Builder<P> {
         let (name, stack_size, unpin) = (self.name_of(index), self.stack_size_for(pool.workers()), self.unpin);
         Thread::start(Some(name), Some(stack_size), move || {
             if let Some(processor) = processor {
-                // Where the system cannot, the worker runs unpinned.
+                // Where the system cannot pin it, the worker runs unpinned.
                 let _ = processors::bind(processor);
             } else if unpin {
                 processors::unpin();
@@ -274,12 +275,12 @@ impl<P: Pool> ThreadPool<P> {
 }
 
 impl<P: Pool> Drop for ThreadPool<P> {
-    // Never inlined for the same reason as the start.
+    // Never inlined, for the same reason as `try_build_with`.
     #[inline(never)]
     fn drop(&mut self) {
         let mut running = std::mem::take(self.running.get_mut().unwrap_or_else(PoisonError::into_inner));
         if !self.common.is_here() {
-            // The threads are not in this process, where their handles mean nothing.
+            // The threads are in another process; their handles mean nothing in this one.
             std::mem::forget(running);
             return;
         }
@@ -294,7 +295,7 @@ impl<P: Pool> Drop for ThreadPool<P> {
             running.lock().unwrap_or_else(PoisonError::into_inner).join();
             self.common.late_ends();
         };
-        // A worker of another pool that can have no thread for it waits without working.
+        // If the system refuses a thread for this, a worker of another pool waits without working.
         aside(&ends).unwrap_or_else(|_| ends());
     }
 }

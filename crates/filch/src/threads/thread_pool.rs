@@ -23,9 +23,9 @@ use crate::{Builder, Worker};
 /// not wait.
 ///
 /// The number of workers is fixed, though fewer of them work while the processors or a container's quota are [not
-/// enough](Builder::follow_processors). A program that needs another number from some time on builds another pool and
-/// drops this one, or has several pools, whose idle workers use no processor time. A call from outside needs no worker
-/// of its own: its thread [takes the seat](Builder::caller_works) of a sleeping one.
+/// enough](Builder::follow_processors). A program that later needs another number builds a new pool and drops this one,
+/// or has several pools, whose idle workers use no processor time. A call from outside needs no worker of its own: its
+/// thread [takes the seat](Builder::caller_works) of a sleeping one.
 ///
 /// There are two ways to enter: [`run`](Self::run) passes a [`Worker`] to the closure (handle style, the fastest); in
 /// [`install`](Self::install) the free functions such as [`join`](crate::join) use this pool (closure style).
@@ -51,7 +51,7 @@ impl<P: Pool> fmt::Debug for ThreadPool<P> {
 }
 
 impl<P: Pool> ThreadPool<P> {
-    /// The number of workers, with the [spares](Builder::spares).
+    /// The number of workers, including the [spares](Builder::spares).
     ///
     /// ```
     /// assert_eq!(filch::ThreadPool::new(2)?.workers(), 2);
@@ -85,8 +85,8 @@ impl<P: Pool> ThreadPool<P> {
 
     /// Runs `f` on a worker, in closure style, and returns its result. In `f` the free functions use this pool.
     ///
-    /// The thread that runs it is as for [`run`](Self::run): from outside the pool usually the calling one, with its
-    /// thread-local variables and its stack, unless [`caller_works(false)`](Builder::caller_works).
+    /// As for [`run`](Self::run), a call from outside the pool usually runs on the calling thread, with its
+    /// thread-local variables and its stack, unless [`caller_works(false)`](Builder::caller_works) is set.
     ///
     /// # Panics
     /// If `f` panics, with its payload.
@@ -127,11 +127,11 @@ impl<P: Pool> ThreadPool<P> {
         self.common.hand_in_detached(f);
     }
 
-    /// Waits until all jobs spawned and submitted so far have ended, and the jobs that these have spawned; also calls
-    /// by other threads. A worker of another pool runs its own pool's jobs meanwhile.
+    /// Waits until all jobs spawned and submitted so far, the jobs that these spawn, and the calls by other threads
+    /// have ended. A worker of another pool runs its own pool's jobs meanwhile.
     ///
-    /// Jobs still run when the process ends are lost with it: call this at the end of `main` for what must be done,
-    /// or drop the pool. For the global pool see also [`ThreadPool::end_global`].
+    /// Jobs that still run when the process ends are lost. If they must be done, call this at the end of `main`, or
+    /// drop the pool. For the global pool see also [`ThreadPool::end_global`].
     ///
     /// Cost: a look at each worker's counts, ten thousand times a second at most.
     ///

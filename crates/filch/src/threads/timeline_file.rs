@@ -1,7 +1,7 @@
 //! Timelines of whole processes, which the environment asks for.
 //!
-//! Invariant: a process writes only the timelines of its own pools: the child of a `fork()` has none of the threads of
-//! its parent's.
+//! Invariant: a process writes only the timelines of its own pools, since the child of a `fork()` has none of the
+//! threads of its parent's.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -56,7 +56,7 @@ extern "C" fn write_all() {
 pub struct TimelineFile(Option<(String, File)>);
 
 impl TimelineFile {
-    /// Makes the file that the environment names, if it does.
+    /// Makes the file that the environment names, if any.
     ///
     /// # Errors
     /// [`BuildError::Variable`] if it cannot be made.
@@ -72,7 +72,7 @@ impl TimelineFile {
         }
     }
 
-    /// Has a pool recorded, which has just been made and has no work.
+    /// Records a pool that has just been made and has no work.
     pub(crate) fn records(self, common: &Arc<Common>) {
         let Some((name, file)) = self.0 else { return };
         let recorders = common.recorders.get_or_init(|| Recorders::new(common.workers()));

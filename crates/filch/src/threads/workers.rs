@@ -10,8 +10,8 @@ use crate::worker::plumbing::Pool;
 
 impl<P: Pool> Builder<P> {
     /// Sets the number of workers. Default: the environment variable `FILCH_WORKERS`, else the number of processors
-    /// that the current thread may use, but at most four times those that a container's quota grants; of these workers
-    /// as many work as there are processors and quota, [at any time](Self::follow_processors).
+    /// that the current thread may use, but at most four times those that a container's quota grants. [At any
+    /// time](Self::follow_processors), only as many of these workers work as processors and quota allow.
     ///
     /// ```
     /// let pool = filch::ThreadPool::builder().workers(3).build()?;
@@ -29,10 +29,10 @@ impl<P: Pool> Builder<P> {
     /// as one). Default: yes, unless [`workers`](Self::workers) or `FILCH_WORKERS` says how many there are. Never for
     /// [pinned](Self::pin) workers.
     ///
-    /// [`ThreadPool::workers`] stays what it is. If processors or quota fall below that number, the others end what
-    /// they have begun, and sleep until there is more again; meanwhile they are [spares](Self::spares) for workers that
-    /// block. Workers ask the system once a second, and not while all sleep: so a change takes effect a second later,
-    /// and an idle pool costs nothing.
+    /// [`ThreadPool::workers`] does not change. If processors or quota fall below that number, surplus workers finish
+    /// the work that they have begun, and sleep until there is room again; meanwhile they are [spares](Self::spares)
+    /// for workers that block. Workers ask the system once a second, but not while all sleep, so a change takes effect
+    /// a second later, and an idle pool costs nothing.
     ///
     /// ```
     /// let pool = filch::ThreadPool::builder().workers(64).follow_processors(true).build()?;
@@ -51,7 +51,7 @@ impl<P: Pool> Builder<P> {
     /// none.
     ///
     /// They have the numbers after those of the other workers, and [count](ThreadPool::workers) as workers; a
-    /// [broadcast](ThreadPool::broadcast) runs on them too. A spare that is no longer needed ends what it runs first.
+    /// [broadcast](ThreadPool::broadcast) runs on them too. When no longer needed, a spare first ends its work.
     ///
     /// ```
     /// let pool = filch::ThreadPool::builder().workers(2).spares(1).build()?;
@@ -63,10 +63,10 @@ impl<P: Pool> Builder<P> {
         self
     }
 
-    /// Sets whether to pin each worker to its own processor. Default: no. Ignored where the system cannot. Workers
-    /// share a core only if there are more of them than cores, where the system tells which processors do (Linux). The
-    /// memory of a pinned worker (its deque, its counters and all else that is its own) is first written from its
-    /// processor, so that a machine with several memory nodes takes it from the nearest.
+    /// Sets whether to pin each worker to its own processor. Default: no. Ignored where the system cannot pin. Where
+    /// the system tells which processors share a core (Linux), workers share one only if there are more workers than
+    /// cores. The memory of a pinned worker (its deque, its counters and all else that is its own) is first written
+    /// from its processor, so that a machine with several memory nodes takes it from the nearest.
     ///
     /// ```
     /// let pool = filch::ThreadPool::builder().workers(2).pin(true).build()?;
@@ -78,9 +78,9 @@ impl<P: Pool> Builder<P> {
         self
     }
 
-    /// [Pins](Self::pin) each worker to its own processor of this kind; to any, if the current thread may use none of
-    /// this kind, or the system does not tell (Linux does). Unless their number [is set](Self::workers), there is a
-    /// worker for each.
+    /// [Pins](Self::pin) each worker to its own processor of this kind; to one of any kind, if the current thread may
+    /// use none of this kind, or the system does not tell kinds (Linux does). Unless the number of workers [is
+    /// set](Self::workers), there is one for each such processor.
     ///
     /// ```
     /// use filch::{CoreKind, ThreadPool};
@@ -120,7 +120,7 @@ impl<P: Pool> Builder<P> {
         Ok(processors.min(MAX_WORKERS))
     }
 
-    /// Returns what its workers may use: now, or when their number was settled. It takes a look into files.
+    /// Returns what the workers may use now, or could use when their number was settled. This may read files.
     pub(crate) fn allowed(&self) -> Allowed {
         let to = if self.unpin { Allowed::to_process } else { Allowed::to_this_thread };
         self.allowed.unwrap_or_else(|| to(&self.machine))

@@ -1,6 +1,6 @@
-//! What workers do, in the words of timelines.
+//! The activities of workers, as timelines name them.
 
-/// What a worker does for a while.
+/// An activity of a worker, which lasts for a while.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Activity {
@@ -13,7 +13,8 @@ pub enum Activity {
     },
     /// A job that nobody joins: spawned, submitted, broadcast, or a call that waits outside.
     Job,
-    /// The wait at a join for a fork that was stolen, or for the end of a scope. What it runs meanwhile lies within.
+    /// The wait for a stolen fork at its join, or for the end of a scope. Work that the worker runs meanwhile lies
+    /// within.
     Waiting,
     /// It has no work: it looks for some, or sleeps.
     Idle,
@@ -21,7 +22,7 @@ pub enum Activity {
     Asleep,
 }
 
-/// What a worker does at once.
+/// An act of a worker, at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Act {
@@ -33,11 +34,11 @@ pub enum Act {
     Wakes,
 }
 
-/// What a worker notes.
+/// A worker's note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Note {
     Begins(Activity),
-    /// The innermost of those that began, apart from idleness and sleep within.
+    /// The innermost activity ends, apart from idleness and sleep within it.
     Ends(Activity),
     Does(Act),
 }

@@ -1,13 +1,13 @@
 //! Timelines: what each worker did, and when. With the feature `timeline`.
 //!
-//! Workers note what they do on the paths that are cold anyway: when they have stolen something, wait, find nothing, or
-//! sleep. A fork that nobody steals is not noted, so a recording shows the program at its usual speed.
+//! Workers note their activities only on paths that are cold anyway: when they have stolen something, wait, find
+//! nothing, or sleep. A fork that nobody steals is not noted, so a recording shows the program at its usual speed.
 //!
 //! [`ThreadPool::record`](crate::ThreadPool::record) records a pool during a call. With the environment variable
 //! `FILCH_TIMELINE=FILE` the [global pool](crate::ThreadPool::global) is recorded from its start to the end of the
-//! process, and written to that file; `%p` in its name stands for the number of the process.
+//! process, and the timeline is written to that file; `%p` in the file's name stands for the number of the process.
 //!
-//! Invariant: the spans of a track are nested in each other or apart, in the order in which they begin.
+//! Invariant: the spans of a track are nested or disjoint, in the order in which they begin.
 
 mod activity;
 mod notes;

@@ -1,4 +1,4 @@
-//! The entries of what workers note, and the spans and marks that these make.
+//! The log entries of workers' notes, and the spans and marks drawn from them.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use super::tracks::{Mark, Span, Track};
 use crate::protocol::log::{Entry, Noted};
 
 impl Note {
-    /// Above this lies the number of a worker.
+    /// The bits from this one up hold the number of a worker.
     const SHIFT: u32 = 8;
     const ENDS: u64 = 1 << 6;
     const DOES: u64 = 1 << 7;
@@ -58,7 +58,7 @@ const fn code_of(activity: Activity) -> u64 {
 /// The spans and marks of a track so far.
 struct Drawing {
     track: Track,
-    /// The places of the spans that have not ended, outermost first.
+    /// The indices of the spans that have not ended, outermost first.
     open: Vec<usize>,
     now: Duration,
 }
@@ -126,7 +126,7 @@ impl Drawing {
     }
 }
 
-/// Draws what a worker has noted, after `start` on the clock of the entries. It may have been idle then.
+/// Draws a worker's notes as a track from `start` on the clock of the entries. The worker may be idle at first.
 pub(super) fn draw(noted: Noted, start: Duration, length: Duration, is_idle: bool) -> Track {
     let track = Track { lost: noted.lost, ..Track::default() };
     let mut drawing = Drawing { track, open: Vec::new(), now: Duration::ZERO };
@@ -139,7 +139,7 @@ pub(super) fn draw(noted: Noted, start: Duration, length: Duration, is_idle: boo
             drawing.take(note);
         }
     }
-    // What comes after the last note is not known if there was no room for more.
+    // Nothing is known after the last note if there was no room for more.
     if drawing.track.lost == 0 {
         drawing.now = length;
     }

@@ -1,4 +1,4 @@
-//! What stands for timelines without their feature: workers say what they do, and nobody records it.
+//! Stands for timelines without their feature: workers report their activities, and nobody records them.
 
 #[path = "activity.rs"]
 #[expect(dead_code, unreachable_pub, reason = "nobody reads it")]

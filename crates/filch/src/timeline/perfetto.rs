@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::activity::Activity;
 use super::tracks::Timeline;
 
-/// A time as the format wants it, in microseconds.
+/// A time in the unit of the format, microseconds.
 fn micros(time: Duration) -> String {
     let nanos = time.as_nanos();
     format!("{}.{:03}", nanos / 1000, nanos % 1000)

@@ -1,7 +1,7 @@
 //! Recordings of a pool: who records, and the workers' logs.
 //!
-//! Invariant: only a worker's current thread notes something in its log. Recordings that overlap are one for the
-//! workers, and each has its part of it.
+//! Invariant: only a worker's current thread notes something in its log. Overlapping recordings are one recording to
+//! the workers, and each has its part of that one.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -32,7 +32,7 @@ struct GoingOn {
 pub(crate) struct Beginning {
     recording: Recording,
     at: Duration,
-    /// Per worker, the number of entries before, and whether it is idle.
+    /// Per worker, the number of entries before, and whether the worker is idle.
     before: Vec<(usize, bool)>,
 }
 
@@ -41,13 +41,13 @@ impl Recorders {
     const PIECE: usize = 1 << 12;
     const PIECES: usize = 1 << 8;
 
-    /// For a pool of this many workers.
+    /// The recordings of a pool of this many workers.
     pub(crate) fn new(workers: usize) -> Self {
         let logs = (0..workers).map(|_| Padded(Log::new(Self::PIECE, Self::PIECES))).collect();
         Self { recorder: Recorder::default(), born: Instant::now(), logs, going_on: Mutex::default() }
     }
 
-    /// Notes what the worker does, which the current thread is.
+    /// Notes what `worker` does. The current thread is that worker.
     #[cold]
     #[inline(never)]
     pub(crate) fn note(&self, worker: usize, note: Note) {
@@ -58,7 +58,7 @@ impl Recorders {
         self.going_on.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs `f`, and returns what the workers do meanwhile; `is_idle` says which worker is.
+    /// Runs `f`, and returns the workers' timeline meanwhile; `is_idle` says whether a worker is idle.
     pub(crate) fn record<R>(&self, is_idle: impl Fn(usize) -> bool, f: impl FnOnce() -> R) -> (R, Timeline) {
         let beginning = self.begin(is_idle);
         let _ends = Ends(self);
@@ -66,19 +66,19 @@ impl Recorders {
         (result, self.read(&beginning))
     }
 
-    /// Begins a recording, which stays while nobody ends it; `is_idle` says which worker is.
+    /// Begins a recording, which goes on until somebody ends it; `is_idle` says whether a worker is idle.
     pub(crate) fn begin(&self, is_idle: impl Fn(usize) -> bool) -> Beginning {
         let mut going_on = self.going_on();
         let recording = *going_on.recording.get_or_insert_with(|| self.recorder.begin());
         going_on.count += 1;
         drop(going_on);
         let at = self.born.elapsed();
-        // In this order: a worker that is idle now, and ends that, notes it after what is before.
+        // In this order: if a worker that is idle now ends its idleness, that note comes after the entries before.
         let before = self.logs.iter().enumerate().map(|(worker, log)| (log.len(recording), is_idle(worker)));
         Beginning { recording, at, before: before.collect() }
     }
 
-    /// Returns what has been noted since.
+    /// Returns the timeline since `beginning`.
     pub(crate) fn read(&self, beginning: &Beginning) -> Timeline {
         let length = self.born.elapsed() - beginning.at;
         let read = |(log, &(before, is_idle)): (&Padded<Log<Native>>, &(usize, bool))| -> Track {
@@ -88,7 +88,7 @@ impl Recorders {
     }
 }
 
-/// Ends a recording, which is not read any more, when dropped.
+/// When dropped, ends a recording, which nobody reads any more.
 struct Ends<'r>(&'r Recorders);
 
 impl Drop for Ends<'_> {

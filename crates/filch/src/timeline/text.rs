@@ -6,12 +6,12 @@ use std::time::Duration;
 use super::activity::Activity;
 use super::tracks::{Timeline, Track};
 
-/// The number of columns that the time has.
+/// The number of columns for the time.
 const COLUMNS: usize = 60;
 
-/// The part of a column in which the worker worked, in eighths, and the sign for it.
+/// The least part of a column in which the worker worked, in eighths, and the sign for that part.
 const SHADES: [(f64, char); 4] = [(7.0, '█'), (5.0, '▓'), (3.0, '▒'), (1.0, '░')];
-/// It did not work, and did not sleep all the time.
+/// The sign for a column in which the worker hardly worked, but did not sleep all the time.
 const AWAKE: char = '·';
 
 /// Returns a sign for each column of the time.
@@ -46,7 +46,7 @@ impl Display for Part {
     }
 }
 
-/// A row per worker: when it worked, the darker the more, and how much of the time it did what.
+/// A row per worker: when it worked (the darker, the more), and the share of each kind of activity.
 ///
 /// ```
 /// let pool = filch::ThreadPool::new(2)?;

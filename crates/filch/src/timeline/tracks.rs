@@ -29,17 +29,17 @@ pub struct Timeline {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Track {
-    /// What it did for a while, by beginning; of those that begin together, the longest first. They are nested or
-    /// apart.
+    /// Its activities, in the order in which they begin; of those that begin together, the longest first. They are
+    /// nested or disjoint.
     pub spans: Vec<Span>,
-    /// What it did at once, by time.
+    /// Its acts, in the order of time.
     pub marks: Vec<Mark>,
-    /// The number of notes for which there was no room: what came after the last of the others is not known.
+    /// The number of notes for which there was no room. If there are any, nothing is known after the other notes.
     pub lost: u64,
 }
 
-/// What a worker did for a while. What had begun before the recording begins with it, and what had not ended ends with
-/// it.
+/// An activity of a worker. If it had begun before the recording, its span begins with the recording; if it had not
+/// ended, the span ends with the recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Span {
@@ -51,23 +51,23 @@ pub struct Span {
     pub end: Duration,
 }
 
-/// What a worker did at once.
+/// An act of a worker, at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Mark {
-    /// When, since the beginning of the recording.
+    /// The time since the beginning of the recording.
     pub at: Duration,
     /// What it did.
     pub act: Act,
 }
 
-/// How long a worker did what, in a recording. These times do not overlap.
+/// How long a worker was in each kind of activity, in a recording. These times do not overlap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Times {
     /// It ran calls, tasks and jobs.
     pub working: Duration,
-    /// It waited for what others ran, had nothing to run meanwhile, and had just begun to look for something.
+    /// It waited for work that others ran, had nothing to run meanwhile, and had just begun to look for something.
     pub waiting: Duration,
     /// It looked for work, and found none.
     pub looking: Duration,
@@ -90,7 +90,7 @@ impl Span {
 }
 
 impl Track {
-    /// Returns how long the worker did what.
+    /// Returns how long the worker was in each kind of activity.
     ///
     /// ```
     /// let pool = filch::ThreadPool::new(1)?;
@@ -113,7 +113,7 @@ impl Track {
         times
     }
 
-    /// Calls `take` for each interval of one innermost activity, in the order of time.
+    /// Calls `take` for each interval of constant innermost activity, in the order of time.
     pub(super) fn each_innermost(&self, mut take: impl FnMut(Activity, Duration, Duration)) {
         let (mut open, mut now): (Vec<Span>, _) = (Vec::new(), Duration::ZERO);
         let mut advance = |open: &[Span], now: &mut Duration, to: Duration| {
@@ -138,7 +138,7 @@ impl Track {
 }
 
 impl Timeline {
-    /// Returns when the number of workers that run something changes, and what it is from then on.
+    /// Returns each time at which the number of workers that run something changes, and the number from then on.
     ///
     /// ```
     /// let pool = filch::ThreadPool::new(2)?;

@@ -14,7 +14,7 @@
 //! * I2: between `announce` and `sleep` the worker asks all victims for work, fences, and looks once more.
 //! * I3: the worker's own thread has the seat until `word` says `VACANT`, which a guest may replace with `GUEST`; if
 //!   the seat was lent before the thread began, the thread has it only once `word` says `AWAKE` without `GUEST`. The
-//!   guest has the seat until it replaces that with `VACANT`, or with `AWAKE` and a wake-up of the own thread. No other
+//!   guest has the seat until it sets `word` to `VACANT`, or to `AWAKE` and wakes the worker's own thread. No other
 //!   thread sets or clears `GUEST`.
 //!
 //! **Edges.**
@@ -28,7 +28,7 @@
 //!   `is_searched`: if the publisher sees the search, the last look of the searcher, or of the worker it wakes next,
 //!   sees what was published.
 //! * E5: `rest`, `vacate` and `hand_over` (release) → `take` (acquire) and the own thread's load in `rest` (acquire):
-//!   what the previous holder of the seat did in it.
+//!   everything that the previous holder of the seat did in it.
 
 mod sleepers;
 
@@ -130,9 +130,9 @@ impl<M: Memory> Dormitory<M> {
         }
     }
 
-    /// Sets what starts a worker's own thread, if need be, once that has been given its seat. It gets the worker's
-    /// number, and returns `false` if there is no thread, and the worker does not search any more: then another sleeper
-    /// is woken, as by a worker that [ends its search](Sleepers::end_search). Called once, first of all.
+    /// Sets the function that starts a worker's own thread, if need be, once the thread has been given its seat. It
+    /// gets the worker's number. It returns `false` if there is no thread and the worker no longer searches; another
+    /// sleeper is then woken, as when a worker [ends its search](Sleepers::end_search). Called once, before all else.
     pub fn on_rouse(&self, has_roused: impl Fn(usize) -> bool + Send + Sync + 'static) {
         let is_first = self.has_roused.set(Box::new(has_roused)).is_ok();
         debug_assert!(is_first, "it is set once");
@@ -154,7 +154,7 @@ impl<M: Memory> Dormitory<M> {
         &self.sleepers
     }
 
-    /// Who publishes without fences.
+    /// The number of owners that publish without fences.
     #[inline]
     pub fn unfenced(&self) -> &Unfenced<M> {
         &self.unfenced
@@ -171,7 +171,7 @@ impl<M: Memory> Dormitory<M> {
 }
 
 impl<M: Asymmetric + Sleep> Dormitory<M> {
-    /// As [`Place::settled`], for this worker, and fences for the owners that do not: E6 of [`Unfenced`].
+    /// As [`Place::settled`], for this worker; also fences on behalf of the owners that do not: E6 of [`Unfenced`].
     ///
     /// # Panics
     /// If there is no such worker.
@@ -205,9 +205,9 @@ impl<M: Sleep> Dormitory<M> {
         self.wake_where(after, |wanted| wanted == ANY)
     }
 
-    /// Wakes a sleeper that can take what worker `victim` has shared; returns whether it did. Prefers idle workers,
-    /// unless a worker is searching, because others may rely on a passed-on wake-up for work of any kind. Workers that
-    /// can only perhaps take the work come last. Precondition: as for [`Dormitory::wake_for_any`].
+    /// Wakes a sleeper that can take a task that worker `victim` has shared; returns whether it did. Prefers idle
+    /// workers, unless a worker is searching, because others may rely on a passed-on wake-up for work of any kind.
+    /// Workers that may be unable to take the task come last. Precondition: as for [`Dormitory::wake_for_any`].
     pub fn wake_for_stack(&self, victim: usize) -> bool {
         self.wake_for_any(victim)
             || self.wake_where(victim, |wanted| wanted as usize == victim)
@@ -230,7 +230,7 @@ impl<M: Sleep> Dormitory<M> {
         })
     }
 
-    /// Wakes the worker here if it sleeps or is about to; returns whether it does: see [`Place::wake`].
+    /// Wakes this worker if it sleeps or is about to; returns whether it did: see [`Place::wake`].
     ///
     /// # Panics
     /// If there is no such worker.
@@ -244,10 +244,10 @@ impl<M: Sleep> Dormitory<M> {
         self.told(Some((worker, Holder::Own)));
     }
 
-    /// Says that a worker has been woken, if one has; returns whether.
+    /// Reports the worker that has been woken, if any; returns whether there is one.
     fn told(&self, roused: Option<(usize, Holder)>) -> bool {
         let Some(has_roused) = self.has_roused.get() else { return roused.is_some() };
-        // In a loop, since many workers one after the other may have no thread.
+        // A loop, since several workers in a row may have no thread.
         let mut next = roused;
         while let Some((worker, Holder::Own)) = next
             && !has_roused(worker)
@@ -259,7 +259,7 @@ impl<M: Sleep> Dormitory<M> {
     }
 
     /// Takes the seat of a [resting](Place::rest) worker, and returns its number; see [`Place::take`]. Prefers the last
-    /// worker below number `below`: in a new pool probably only its thread has not begun yet.
+    /// worker below number `below`: in a new pool it is probably the only one whose thread has not begun.
     pub fn take_seat(&self, below: usize) -> Option<usize> {
         let takes = |worker: &usize| self.places[*worker].take(&self.sleepers);
         let below = below.min(self.len());
@@ -281,8 +281,8 @@ impl<M: Sleep> Dormitory<M> {
         self.notify_all_but(|_| false);
     }
 
-    /// As [`Dormitory::notify_all`], but does not begin a worker whose own thread `is_absent`, since it has not been
-    /// started. If it is started later, it looks around before it sleeps.
+    /// As [`Dormitory::notify_all`], except for workers without a guest whose own thread `is_absent`, because it has
+    /// not been started. A thread that is started later looks around before it sleeps.
     pub fn notify_all_but(&self, is_absent: impl Fn(usize) -> bool) {
         self.sleepers.sleepers_after();
         for (worker, place) in self.places.iter().enumerate() {
@@ -316,7 +316,7 @@ impl<M: Sleep> Place<M> {
     pub fn settled(&self) {
         // E1, E2.
         // kept over AcqRel and nothing: on TSO the addition to `sleepers` drains the buffer, so one fence suffices; C11
-        // needs both (argued in README.md), in programs larger than loom explores in time.
+        // needs both (argued in README.md), but in programs larger than loom explores in time.
         M::fence(Ordering::SeqCst);
     }
 
@@ -331,8 +331,8 @@ impl<M: Sleep> Place<M> {
     pub fn sleep(&self) {
         loop {
             // E3: pairs with `rouse`.
-            // kept over Relaxed: without it, the worker sees what came before a wake-up one round later: a woken worker
-            // looks at the queues and at its task again, and announces its sleep before it trusts what it saw.
+            // kept over Relaxed: without it, the worker sees what came before a wake-up one round later, since a woken
+            // worker looks at the queues and at its task again, and announces its sleep before it trusts what it saw.
             let word = self.word.load(Ordering::Acquire);
             if state(word) == AWAKE {
                 return;
@@ -350,7 +350,7 @@ impl<M: Sleep> Place<M> {
         }
     }
 
-    /// Gives the seat to the current thread as a guest, before the worker's own thread begins, which then
+    /// Gives the seat to the current thread, as a guest, before the worker's own thread begins. That thread then
     /// [rests](Place::rest) first.
     pub fn lend(&self) {
         // Relaxed: the start of the own thread publishes it.
@@ -360,7 +360,7 @@ impl<M: Sleep> Place<M> {
     /// As [`Place::sleep`], for an idle worker's own thread. Meanwhile a guest may [take](Place::take) the seat; the
     /// thread has it back when this returns.
     pub fn rest(&self) {
-        // E5. Relaxed: on failure it has been woken, or its seat was [lent](Place::lend), and the loop acquires.
+        // E5. Relaxed: on failure the worker was woken, or its seat was [lent](Place::lend), and the loop acquires.
         let _ = self.word.compare_exchange(IDLE, VACANT, Ordering::Release, Ordering::Relaxed);
         loop {
             // E3, E5: pairs with `rouse` and `hand_over`.
@@ -410,13 +410,13 @@ impl<M: Sleep> Place<M> {
         state(self.word.load(Ordering::Acquire)) != AWAKE && wants(self.wanted.load(Ordering::Relaxed))
     }
 
-    /// Wakes the worker here if it sleeps or is about to; returns whether it does. A worker that wanted work of
+    /// Wakes the worker here if it sleeps or is about to; returns whether it did. A worker that wanted work of
     /// [any](ANY) kind then counts as searching.
     pub fn wake(&self, sleepers: &Sleepers<M>) -> bool {
         self.wake_holder(sleepers).is_some()
     }
 
-    /// As [`Place::wake`]; returns who has the seat and has been woken.
+    /// As [`Place::wake`]; returns the holder of the seat, if woken.
     fn wake_holder(&self, sleepers: &Sleepers<M>) -> Option<Holder> {
         let former = self.rouse(sleepers);
         if state(former) == AWAKE {
@@ -437,8 +437,8 @@ impl<M: Sleep> Place<M> {
         // E3 (release). Acquire: the subtraction below must come after the announcement's addition.
         // kept over Release: otherwise the count of sleepers may drop below zero, which costs others a look or a
         // wake-up in vain.
-        // kept over Acquire: without it, the worker sees what came before a wake-up one round later: a woken worker
-        // looks at the queues and at its task again, and announces its sleep before it trusts what it saw.
+        // kept over Acquire: without it, the worker sees what came before a wake-up one round later, since a woken
+        // worker looks at the queues and at its task again, and announces its sleep before it trusts what it saw.
         let former = self.word.fetch_and(GUEST, Ordering::AcqRel);
         if state(former) != AWAKE {
             let search = if state(former) == WAITING { 0 } else { SEARCHING };

@@ -10,8 +10,8 @@ use filch_memory::{Asymmetric, Atomic, AtomicInt, Memory, Ordering};
 #[cfg(doc)]
 use super::{Dormitory, Place};
 
-/// The number of workers of a pool that sleep, in the lower half, and that search, in the upper half. The upper half
-/// may be too small for a moment, since a woken worker may find something before it is counted.
+/// The number of a pool's workers that sleep (lower half) and that search (upper half). The upper half may be too small
+/// for a moment, since a woken worker may find something before it is counted.
 ///
 /// ```
 /// use filch::inside::protocol::sleep::{ANY, Place, Sleepers};
@@ -64,8 +64,8 @@ impl<M: Memory> Sleepers<M> {
         (both as u32).saturating_add(u32::try_from(both >> 32).unwrap_or(0))
     }
 
-    /// Whether a worker searches which, or whose next woken worker, will see what was published before the preceding
-    /// [`Sleepers::sleepers_after`].
+    /// Whether a worker searches. If so, that worker, or the next one that it wakes, will see what was published before
+    /// the preceding [`Sleepers::sleepers_after`].
     #[inline]
     pub fn is_searched(&self) -> bool {
         // E4: the caller has fenced.
@@ -112,7 +112,7 @@ impl<M: Memory> Default for Unfenced<M> {
 }
 
 impl<M: Memory> Unfenced<M> {
-    /// Adds an owner. Its next look at the sleepers is [`Sleepers::sleepers_after`], those after it may be
+    /// Adds an owner. Its next look at the sleepers is [`Sleepers::sleepers_after`]; later ones may be
     /// [`Sleepers::sleepers_after_unfenced`]. Precondition: heavy barriers [are
     /// prepared](Asymmetric::prepare_barriers). Each sleep costs microseconds until the owner [ends](Unfenced::end).
     pub fn begin(&self) {
@@ -120,7 +120,7 @@ impl<M: Memory> Unfenced<M> {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Whether there are any. The caller has fenced.
+    /// Whether any owner publishes without fences. The caller has fenced.
     #[inline]
     pub fn any(&self) -> bool {
         // E6.
@@ -131,7 +131,7 @@ impl<M: Memory> Unfenced<M> {
     /// Subtracts an owner.
     pub fn end(&self) {
         // E6.
-        // kept over Relaxed: on TSO an update is a fence; C11 needs it, where loom cannot run the scenario.
+        // kept over Relaxed: on TSO an update is a fence; C11 needs it, but loom cannot run the scenario.
         self.0.fetch_sub(1, Ordering::Release);
     }
 }

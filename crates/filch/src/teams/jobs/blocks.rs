@@ -29,7 +29,7 @@ type RunFn = unsafe fn(place: NonNull<JobPlace>, worker: *mut ());
 /// The memory of one job.
 #[repr(C, align(64))]
 pub(super) struct JobPlace {
-    /// The first field, so that its address is that of the place.
+    /// The first field, so that its address is the place's address.
     pub(super) kin: Kin,
     /// Written by [`JobPlace::fill`].
     run: UnsafeCell<MaybeUninit<RunFn>>,
@@ -117,7 +117,7 @@ const LAYOUT: Layout = match Layout::from_size_align(BYTES, BYTES) {
     Err(_) => unreachable!(),
 };
 
-/// Unused blocks, kept from one run for the next: new memory costs more than its use.
+/// Unused blocks, kept from one run for the next, since getting fresh memory costs more than using it.
 #[derive(Default)]
 pub(super) struct Spare(Mutex<Vec<NonNull<Block>>>);
 

@@ -4,7 +4,7 @@
 //!
 //! **Idea.** A job is over when it has run and all its children are over. A worker that waits for one runs its own
 //! jobs, newest first, or steals others. A join needs a frame that stays; a job needs a place of 64 bytes in a block of
-//! its maker's.
+//! its maker.
 //!
 //! **Queues.** Any queue of [`filch_queue`] that returns each task once. On a first-in, first-out queue, waits nest
 //! deeply.
@@ -13,9 +13,9 @@
 //! for the next run.
 //!
 //! **Departures.** The source's workers live as long as the program; here a run has a beginning and an end, so that
-//! jobs can borrow from its surroundings. The source's thieves ask for up to 16 jobs at once; here for one, unless
+//! jobs can borrow from its surroundings. The source's thieves ask for up to 16 jobs at once; ours ask for one, unless
 //! [`Jobs::loot`] sets more. The source counts each part of a job by an update of its own, as [`Parts::OneByOne`] does,
-//! and its decrements are relaxed; see [`lineage`](crate::protocol::lineage) for those here.
+//! and its decrements are relaxed; for the orderings of ours, see [`lineage`](crate::protocol::lineage).
 //!
 //! Invariant: each job is run or dropped once, and none is left when a run returns.
 
@@ -125,8 +125,8 @@ impl<Q: Queue<Native>> Jobs<Q> {
         Self { settings: self.settings.capacity(capacity), ..self }
     }
 
-    /// Lets thieves take several jobs at once: one to run, the others for their own queue. A number is the most that
-    /// they take.
+    /// Lets thieves take several jobs at once: one to run, the others for their own queue. A number is the most jobs
+    /// that they take.
     ///
     /// ```
     /// use filch::jobs::Jobs;
@@ -137,7 +137,7 @@ impl<Q: Queue<Native>> Jobs<Q> {
     /// ```
     ///
     /// # Panics
-    /// If it is no job.
+    /// If thieves could take no job.
     #[must_use]
     pub fn loot(self, haul: impl Into<Haul>) -> Self
     where

@@ -20,8 +20,8 @@ use crate::unwind::{FirstPanic, Payload};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Parts {
-    /// With fewer atomic updates: one for many children that are spawned together, and none where a worker has all
-    /// parts that are left. The default.
+    /// With fewer atomic updates: one for many children that are spawned together, and none if a worker has all
+    /// remaining parts. The default.
     #[default]
     Together,
     /// Each by an atomic update of its own, as in the source.

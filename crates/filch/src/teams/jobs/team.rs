@@ -60,7 +60,7 @@ impl<Q: Queue<Native>> fmt::Debug for Team<Q> {
     }
 }
 
-/// A worker in a run: its queue, which the run borrows, and then its tally.
+/// A worker in a run: its queue, which the run borrows, and its tally, once it has left.
 struct Member<Q: Queue<Native>> {
     queue: Option<WorkerQueue<Q>>,
     tally: Tally,
@@ -111,7 +111,7 @@ impl<Q: Queue<Native>> Team<Q> {
         self.members.on_each(f);
     }
 
-    /// Returns the handle that stops the team's runs early, from any thread: that of the system it was started from.
+    /// Returns the handle that stops the team's runs early, from any thread: the handle of the team's system.
     pub fn stop(&self) -> Stop {
         self.stop.clone()
     }
@@ -154,8 +154,8 @@ impl<Q: Queue<Native>> Team<Q> {
         let (left, tallies) = workers.into_iter().map(|member| (member.0.queue, member.0.tally)).unzip();
         let left: Vec<Option<WorkerQueue<Q>>> = left;
         queues.extend(left.into_iter().flatten());
-        // All jobs are over, so none is left; but a thief may still await an answer, which must not come from the next
-        // run.
+        // All jobs are over, so none is left. But a thief may still await an answer, which must not arrive during the
+        // next run.
         let jobs: usize = queues.iter_mut().map(|queue| queue.drain().count()).sum();
         debug_assert_eq!(jobs, 0, "a job has been left in a queue");
         shared.panic.resume();

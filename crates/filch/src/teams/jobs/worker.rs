@@ -19,8 +19,8 @@ use crate::worker::patience::Patience;
 ///
 /// `'s` is the run; `'env` is the lifetime of borrows from its surroundings.
 ///
-/// Whoever has the reference to it is the worker: nothing of it belongs to a thread, so a job may lend it to a branch
-/// or to another thread.
+/// Whoever holds the reference is the worker: no part of the worker belongs to a thread, so a job may lend the
+/// reference to a branch or to another thread.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicU32, Ordering};
@@ -51,10 +51,10 @@ pub struct JobWorker<'s, 'env: 's, Q: Queue<Native> = ChaseLev> {
     /// Parts of one job that are finished but not yet subtracted. This does not delay the job's end: while there are
     /// such parts, this worker is running another part of the job, or about to look for its next job.
     put_off: PutOff,
-    /// As [`Shared`] has it.
+    /// A copy of `parts` in [`Shared`].
     parts: Parts,
     shared: &'s Shared<'s>,
-    /// Invariant in both.
+    /// Makes both lifetimes invariant.
     run: PhantomData<&'s mut &'env mut ()>,
 }
 
@@ -342,7 +342,7 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
         }
     }
 
-    /// Runs a job, unless it is `done` before there is any.
+    /// Runs a job; returns without running one if `done` holds before there is a job.
     #[inline(always)]
     fn help(&mut self, patience: &mut Patience, done: impl Fn(&Self) -> bool) {
         if let Some(task) = self.queue.pop() {
@@ -398,7 +398,7 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
         if self.put_off.kin == kin { self.put_off.parts } else { 0 }
     }
 
-    /// Finishes a part of a job, and the ancestors that are then over; or puts that off, if it can wait.
+    /// Finishes a part of a job, and all ancestors that are then over; or puts this off, if it can wait.
     #[inline]
     pub(super) fn finish(&mut self, mut kin: NonNull<Kin>) {
         if self.parts == Parts::OneByOne {
@@ -486,7 +486,7 @@ mod tests {
     #[test]
     fn places_are_reused() {
         Jobs::new(1).run(|w| {
-            // Several times as many as a block has.
+            // Several times the number of places in a block.
             for _ in 0..if cfg!(miri) { 150 } else { 20_000 } {
                 w.spawn(|_| ());
                 w.wait_for_children();

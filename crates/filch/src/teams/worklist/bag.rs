@@ -1,6 +1,6 @@
 //! Bags: many small pieces of work as one divisible task.
 
-/// How the bags of a [worklist](super::Worklist::run_bags) are worked on.
+/// How a [worklist](super::Worklist::run_bags) works on its bags.
 ///
 /// ```
 /// use filch::worklist::{Bags, Split, Worklist};
@@ -23,7 +23,7 @@
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bags {
-    /// After how many calls a worker looks up from its bag.
+    /// The number of calls after which a worker looks up from its bag.
     pub items: usize,
     /// When it splits the bag, and what it gives.
     pub split: Split,
@@ -39,11 +39,11 @@ impl From<usize> for Bags {
 /// When a worker that looks up from its bag splits it, and what it gives away.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Split {
-    /// Half, when a thief's request is answered or a deal is due, as in the paper on private deques; on queues that do
-    /// not know who asks as `Eager`. The default.
+    /// Half, when a thief's request is answered or a deal is due, as in the paper on private deques. On queues that do
+    /// not know who asks, this is `Eager`. The default.
     #[default]
     Half,
-    /// One item, at the same time.
+    /// One item, whenever `Half` would give half.
     One,
     /// Half, whenever the worker has no other task to give.
     Eager,
@@ -68,7 +68,7 @@ pub trait Bag: Send + Sized {
     /// Moves about half of the items to another bag; returns `None` if that is not worthwhile.
     fn split(&mut self) -> Option<Self>;
 
-    /// Takes one item out, as another bag; `None` if it is not worth it.
+    /// Moves one item to another bag; returns `None` if that is not worthwhile.
     fn split_one(&mut self) -> Option<Self>;
 }
 

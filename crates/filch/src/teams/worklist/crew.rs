@@ -30,7 +30,7 @@ pub(super) struct Shared<'s> {
 /// The tasks that workers have handed over to others.
 struct Transfers {
     counts: Vec<Arc<filch_queue::Counts>>,
-    /// In earlier runs.
+    /// The number in earlier runs.
     earlier: u64,
 }
 
@@ -73,8 +73,8 @@ impl<'s> Shared<'s> {
 
 /// A worker of a run, as a task sees it: to push tasks.
 ///
-/// Whoever has the reference to it is the worker: nothing of it belongs to a thread, so a task may lend it to a branch
-/// or to another thread.
+/// Whoever holds the reference is the worker: no part of the worker belongs to a thread, so a task may lend the
+/// reference to a branch or to another thread.
 ///
 /// ```
 /// let outcome = filch::worklist::Worklist::new(2).run(
@@ -153,8 +153,8 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
         self.queue.push(task);
     }
 
-    /// Takes a task that nobody has begun out of the list, of this worker or, by one look at each, of another: to hand
-    /// it to somebody outside.
+    /// Takes out of the list a task that nobody has begun, to hand it to somebody outside. Looks at this worker's
+    /// queue, and then once at each other worker's.
     ///
     /// ```
     /// use std::sync::Mutex;
@@ -179,13 +179,12 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
         Some(unsafe { T::from_task(task) })
     }
 
-    /// Whether the task that calls this is the only one left. Then it can fetch more tasks from elsewhere, and push
-    /// them.
+    /// Whether the calling task is the only one left. If so, it can fetch more tasks from elsewhere, and push them.
     ///
     /// Cost: a look at each worker's counts.
     ///
     /// # Panics
-    /// Unless the list counts its tasks: [`End::Tasks`], and a queue that returns each once.
+    /// Unless the list counts its tasks: it needs [`End::Tasks`], and a queue that returns each task once.
     ///
     /// ```
     /// let mut more = vec![vec![4_u32], vec![2, 3]];
@@ -209,8 +208,8 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
         self.is_among_last(1)
     }
 
-    /// As [`is_last`](Self::is_last), with so many tasks left: those that the caller knows to run, all of whose pushes
-    /// happen before this call, as by a lock.
+    /// As [`is_last`](Self::is_last), but whether exactly `running` tasks are left. The caller must know that these
+    /// tasks run, and that all their pushes happen before this call, for instance by a lock.
     ///
     /// # Panics
     /// As [`is_last`](Self::is_last).
@@ -245,7 +244,7 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
         self.queue.offers(more);
     }
 
-    /// So many items are about to be pushed for others.
+    /// Counts items that are about to be pushed for others.
     pub(super) fn gives(&mut self, items: usize) {
         self.queue.tally.given += items as u64;
     }
@@ -262,12 +261,12 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
         self.shared.is_stopped()
     }
 
-    /// Whether the worker starts as one that is not at home.
+    /// Whether the worker starts away from home.
     fn has_set_out(&self) -> bool {
         self.end == End::Homes && self.index == 0
     }
 
-    /// Counts a first worker that starts with tasks as not at home, before any worker looks.
+    /// Counts the first worker, which starts with the tasks, as away from home, before any worker looks.
     pub(super) fn sets_out(&self) {
         if self.has_set_out() {
             self.counts.sets_out();
@@ -286,8 +285,8 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
             }
         };
         let mut is_out = self.has_set_out();
-        // What it has received and not counted as finished, and all that it has received from others. What the first
-        // worker has at the start counts as one task.
+        // The tasks that it has received but not counted as finished, and all tasks that it has received from others.
+        // The tasks that the first worker has at the start count as one.
         let (mut in_hand, mut received) = (u64::from(self.index == 0), 0);
         loop {
             while let Some(task) = self.queue.pop() {
@@ -330,7 +329,7 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
         }
     }
 
-    /// The worker has gone home, perhaps with tasks in its queue: no thief waits for it.
+    /// Makes no thief wait for the worker, which has gone home, perhaps with tasks in its queue.
     pub(super) fn goes_home(&mut self) {
         self.queue.rest();
     }

@@ -29,19 +29,19 @@ pub enum End {
     /// They count tasks pushed and tasks run: two plain stores for each task. The default where each task is returned
     /// once.
     Tasks,
-    /// They count how often they set out for work and come home without any, which costs nothing per task. All that
-    /// queues can do that may return a task twice; so with it, queues of both kinds pay the same. Not where a task may
-    /// be on its way to a thief that has come home without an answer.
+    /// They count how often they set out for work and come home without any, which costs nothing per task. It is the
+    /// only way for queues that may return a task twice; with it, queues of both kinds pay the same. It is wrong where
+    /// a task may be on its way to a thief that has come home without an answer.
     Homes,
     /// They count tasks that go from one worker to another, which costs nothing for a task that stays, and the first
-    /// worker compares the sums for all: as in the paper on private deques (section 5). The paper keeps one counter,
-    /// the difference of received and sent; we keep two, since a sum of differences that is read while tasks move may
-    /// be 0 too early. For queues whose owners [hand over](Queue::HANDS_OVER) what their thieves get.
+    /// worker compares the sums for all, as in the paper on private deques (section 5). The paper keeps one counter,
+    /// the difference of received and sent; we keep two, since a sum of differences may be 0 too early if it is read
+    /// while tasks move. For queues whose owners [hand over](Queue::HANDS_OVER) the tasks that thieves get.
     Transfers,
 }
 
 impl End {
-    /// Those that are right on a queue, the default first.
+    /// Returns the ways that are right on a queue, the default first.
     pub fn of<Q: Queue<Native>>() -> Vec<Self> {
         let is_once = Q::PROMISES.delivery == Delivery::ExactlyOnce;
         let is_right = |end: &Self| match end {

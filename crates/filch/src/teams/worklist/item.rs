@@ -32,8 +32,8 @@ pub unsafe trait Item: Send + Sized {
     unsafe fn from_task(task: Task) -> Self;
 }
 
-/// A task that queues with only [`AtLeastOnce`](filch_queue::Delivery::AtLeastOnce) delivery may return, and a worker
-/// run, twice. A second run must not change the program's result. The task owns nothing, so returning it twice is
+/// A task that may run twice, since queues with only [`AtLeastOnce`](filch_queue::Delivery::AtLeastOnce) delivery may
+/// return it twice. A second run must not change the program's result. The task owns nothing, so returning it twice is
 /// always sound.
 ///
 /// ```

@@ -12,11 +12,11 @@
 //! both for the next list.
 //!
 //! **The end.** A worker that sees no task learns nothing: it may have been refused as a thief, or wait for an answer.
-//! So workers count, by [`termination`](crate::protocol::termination), tasks pushed and tasks run. Where a queue may
-//! return a task twice, those sums would be wrong; there, workers count how often they set out to look for work and
-//! come home without any; [`End`] has this for other queues too, and a third way. A worker is at home when its own
-//! queue, which only it fills, is empty and it holds no task. If all have come home as often as they set out, none had
-//! a task when the first sum was taken, so no task was left.
+//! So workers count, by [`termination`](crate::protocol::termination), tasks pushed and tasks run. If a queue may
+//! return a task twice, those sums would be wrong. Then workers count how often they set out to look for work, and how
+//! often they come home without any; [`End`] offers this for other queues too, and a third way. A worker is at home
+//! when its own queue, which only it fills, is empty and it holds no task. If all have come home as often as they set
+//! out, all were at home at some time between the two sums, so no task was left.
 //!
 //! Invariant: each task is run or dropped once (an idempotent one is run at least once); no task is left in a queue
 //! when a run returns.
@@ -77,7 +77,7 @@ pub struct Worklist<Q: Queue<Native> = ChaseLev> {
     pub(crate) params: Q::Params,
     pub(crate) loot: Option<Loot<Q>>,
     pub(crate) habits: Habits,
-    /// How its runs end, if it is set.
+    /// How workers notice the end of its runs, if set.
     end: Option<End>,
     pub(crate) stop: Stop,
     pub(crate) pin: bool,
@@ -143,8 +143,8 @@ impl<Q: Queue<Native>> Worklist<Q> {
         Self { capacity, ..self }
     }
 
-    /// Lets thieves take several tasks at once: one to run, the others for their own queue. A number is the most that
-    /// they take.
+    /// Lets thieves take several tasks at once: one to run, the others for their own queue. A number is the most tasks
+    /// that they take.
     ///
     /// ```
     /// use filch::worklist::Worklist;
@@ -156,7 +156,7 @@ impl<Q: Queue<Native>> Worklist<Q> {
     /// ```
     ///
     /// # Panics
-    /// If it is no task.
+    /// If thieves could take no task.
     #[must_use]
     pub fn loot(self, haul: impl Into<Haul>) -> Self
     where
@@ -210,7 +210,7 @@ impl<Q: Queue<Native>> Worklist<Q> {
     /// Sets how workers notice that a list is done.
     ///
     /// # Panics
-    /// If that is not right on this queue: see [`End::of`].
+    /// If `end` is wrong on this queue: see [`End::of`].
     #[must_use]
     pub fn end(self, end: End) -> Self {
         assert!(End::of::<Q>().contains(&end), "{} cannot notice the end by {}", Q::PROMISES.name, end.name());
@@ -342,9 +342,9 @@ impl<Q: Queue<Native>> Worklist<Q> {
 
     /// Runs `work` repeatedly on each bag until it is empty, and likewise on bags split off and pushed.
     ///
-    /// `work` should take an item out of the bag, and may add others. After so many calls a worker answers thieves, and
-    /// splits its bag for one that asks if it has no other for it; or as [`Bags`] says. More items cost less; fewer
-    /// share sooner.
+    /// `work` should take an item out of the bag, and may add others. After `items` calls a worker answers thieves, and
+    /// splits its bag if a thief asks and the worker has no other bag to give; [`Bags`] has other ways. A larger number
+    /// costs less; a smaller one shares sooner.
     ///
     /// ```
     /// use filch::worklist::Worklist;

@@ -93,7 +93,7 @@ impl<Q: Queue<Native>> Team<Q> {
         self.members.on_each(f);
     }
 
-    /// Returns the handle that stops the team's runs early, from any thread: that of the worklist it was started from.
+    /// Returns the handle that stops the team's runs early, from any thread: the handle of the team's worklist.
     pub fn stop(&self) -> Stop {
         self.stop.clone()
     }
@@ -216,7 +216,7 @@ impl<Q: Queue<Native>> Team<Q> {
         let mut crews: Vec<Padded<Crew<'_, T, Q>>> = queues.drain(..).enumerate().map(crew).collect();
         let states = shared.panic.catch(|| {
             let states: Vec<Padded<S>> = (0..workers).map(|index| Padded(state(index))).collect();
-            // The caller, which surely runs, starts with all tasks.
+            // The caller, which certainly runs, starts with all tasks.
             crews[0].sets_out();
             tasks.into_iter().for_each(|task| crews[0].push(task));
             states
@@ -238,8 +238,8 @@ impl<Q: Queue<Native>> Team<Q> {
         let (left, tallies) = crews.into_iter().map(|crew| crew.0.leave()).unzip();
         *queues = left;
         shared.panic.resume();
-        // If a destructor panicked while the result exists, the language would lose the result, so these are dropped
-        // before.
+        // If a destructor panicked while the result exists, the language would lose the result; so `state` and `work`
+        // are dropped before.
         drop((state, work));
         let states = states.expect("a panic in `state` or the iterator is resumed");
         Outcome { states: states.into_iter().map(|state| state.0).collect(), tallies, is_complete }
