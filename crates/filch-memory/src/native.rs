@@ -1,4 +1,5 @@
-//! The machine's own memory: every operation is the `core::sync::atomic` one, inlined.
+//! The machine's own memory: operations are those of `core::sync::atomic`, inlined, and in assembly the stores and loads
+//! of half a word.
 #![allow(clippy::disallowed_types, reason = "the only place that names the standard atomics")]
 
 use alloc::alloc::{alloc_zeroed, handle_alloc_error};

@@ -23,7 +23,7 @@ pub struct Outcome<R> {
     pub result: R,
     /// The tally of each worker.
     pub tallies: Vec<Tally>,
-    /// Whether all jobs were run, because nobody called [`Stop::stop`].
+    /// Whether all jobs were run: neither [`Stop::stop`] nor a deadline ended the run.
     pub is_complete: bool,
 }
 

@@ -26,7 +26,7 @@ pub struct Outcome<S> {
     pub states: Vec<S>,
     /// The tally of each worker.
     pub tallies: Vec<Tally>,
-    /// Whether all tasks were run, because nobody called [`Stop::stop`].
+    /// Whether all tasks were run: neither [`Stop::stop`] nor a deadline ended the run.
     pub is_complete: bool,
 }
 
