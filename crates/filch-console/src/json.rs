@@ -51,11 +51,15 @@ impl Lines {
         }
         let alone = || {
             let file = OpenOptions::new().append(true).create(true).open(path)?;
+            if !file.metadata()?.is_file() {
+                // A device or a pipe may have several writers.
+                return Ok(file);
+            }
             // Some file systems have no locks.
             if let Err(TryLockError::WouldBlock) = file.try_lock() {
                 return Err(io::Error::other("another process is writing it"));
             }
-            if !keeps && file.metadata()?.is_file() {
+            if !keeps {
                 file.set_len(0)?;
             }
             Ok::<File, io::Error>(file)
@@ -118,6 +122,8 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "1\n2\n");
         Lines::create(&path).unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "");
+        #[cfg(unix)]
+        let _two_writers = [(); 2].map(|()| Lines::append(Path::new("/dev/null")).unwrap());
         std::fs::remove_file(&path).unwrap();
         #[cfg(unix)]
         Lines::create(Path::new("/dev/null")).unwrap().write(&1).unwrap();

@@ -235,13 +235,11 @@ impl Forker for Closures {
 
     #[inline]
     fn lends(&self) -> bool {
-        // SAFETY: it is used at once.
-        unsafe { Here::current() }.lends()
+        Here::with(|here| here.lends())
     }
 
     fn wants(&self) -> bool {
-        // SAFETY: it is used at once.
-        fast_path::wants_work(&unsafe { Here::current() })
+        Here::with(|here| fast_path::wants_work(&here))
     }
 
     #[inline]
@@ -254,8 +252,7 @@ impl Forker for Closures {
     {
         let a = ByClosure(move || a(Self(())));
         let lending = Lending::new(item, move |item| ByClosure(move || b(Self(()), item)));
-        // SAFETY: it is used at once, and this thread is a worker.
-        fast_path::join(unsafe { Here::current() }, a, lending)
+        fast_path::join_here(a, lending)
     }
 
     #[inline]

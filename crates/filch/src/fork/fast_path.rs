@@ -17,7 +17,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr::NonNull;
 
 use crate::fork::front::{Front, FrontKind, Meanwhile, Popped};
-use crate::fork::here::{Here, Known};
+use crate::fork::here::{Any, Here, Known};
 use crate::fork::job::{self, Body, Contents};
 use crate::fork::{cold_call, slot::Slot};
 use crate::protocol::state::Settled;
@@ -62,6 +62,13 @@ where
     let fork = unsafe { Fork::<B>::at(here.front(), here.head()) };
     let ra = if A::UNROLLED { fork.guard(a) } else { fork.catch(a) };
     (ra, fork.join())
+}
+
+/// [`join`] at the current front.
+#[inline(always)]
+pub(crate) fn join_here<A: Body<In = Any>, B: Body<In = Any>>(a: A, b: B) -> (A::Out, B::Out) {
+    // SAFETY: the fork uses it at once.
+    join(unsafe { Here::current() }, a, b)
 }
 
 /// A task of type `B` between its push, to the slot at the head, and its pop.
@@ -321,8 +328,7 @@ where
 pub(crate) fn wants_work<P: Known>(here: &Here<'_, P>) -> bool {
     #[cold]
     fn wants_work_cold(here: Here<'_>) -> bool {
-        // SAFETY: the table is that of the front at which this is.
-        here.front().operations.is_some_and(|operations| unsafe { (operations.wants_work)(here) })
+        here.cold(|operations| &operations.wants_work, ()) == Some(true)
     }
     // SAFETY: it is used only for this question, which forks nothing.
     !here.front().limits.admits_push(here.head().addr())

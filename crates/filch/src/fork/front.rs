@@ -11,6 +11,7 @@
 //! cannot see. The stack front's head in memory is never above the exact one, and falls before the limits are asked:
 //! [`seize`](crate::protocol::seize).
 
+use std::any::TypeId;
 use std::cell::Cell;
 use std::panic::resume_unwind;
 use std::ptr::{NonNull, null};
@@ -60,23 +61,21 @@ pub(crate) enum Reach {
     All,
 }
 
-/// A cold operation on a front of one kind of pool. The caller must be at that front: see [`Operations`].
-pub(crate) type Cold<R> = unsafe fn(Here<'_>) -> R;
-
-/// As [`Cold`], with an argument.
-pub(crate) type ColdWith<T, R> = unsafe fn(Here<'_>, T) -> R;
+/// A cold operation on a front of one kind of pool, right whenever the worker is [here](Here::cold), at that front.
+pub(crate) struct Cold<T, R>(pub(crate) unsafe fn(Here<'_>, T) -> R);
 
 /// A guest's call, in the seat that it has taken.
 pub(crate) type Call<'a> = dyn FnMut(Here<'_>) + 'a;
 
 /// The cold operations of a front, for code that does not know the pool's type. The caller must be at this front:
 /// [`Here`] calls them. [`cold_ops`](crate::wait::cold_ops) makes them.
-#[derive(Debug)]
 pub(crate) struct Operations {
+    /// The type of the pool.
+    pub(crate) pool: fn() -> TypeId,
     /// Forks the task in the front's scratch slot.
-    pub(crate) push: Cold<()>,
+    pub(crate) push: unsafe fn(Here<'_>),
     /// Takes back the newest task, which is at this head, or waits for its thief.
-    pub(crate) pop: ColdWith<Meanwhile, Popped>,
+    pub(crate) pop: unsafe fn(Here<'_>, Meanwhile) -> Popped,
     /// Runs permitted work, or sleeps, until the latch is over. The thread that ends it wakes the worker. The low half
     /// of the number of jobs that the worker had spawned before is known. This front is the current one, at its head
     /// for closure style.
@@ -84,19 +83,19 @@ pub(crate) struct Operations {
     /// Runs a guest's call in the seat that it has taken from an idle worker, and leaves the seat.
     pub(crate) visit: for<'a, 'b> unsafe fn(Here<'_>, &'a mut Call<'b>),
     /// Runs one job within reach, if there is one; returns whether there was.
-    pub(crate) run_one: ColdWith<Reach, bool>,
+    pub(crate) run_one: Cold<Reach, bool>,
     /// Whether the worker has forks of its own that nobody has taken. A snapshot.
-    pub(crate) has_own: Cold<bool>,
+    pub(crate) has_own: Cold<(), bool>,
     /// Whether somebody would take a task that the limits do not admit.
-    pub(crate) wants_work: Cold<bool>,
+    pub(crate) wants_work: Cold<(), bool>,
     /// Answers thieves.
-    pub(crate) poll: Cold<()>,
+    pub(crate) poll: Cold<(), ()>,
     /// Shares all forks, before the worker answers nobody for a while.
-    pub(crate) pause: Cold<()>,
+    pub(crate) pause: Cold<(), ()>,
     /// Answers thieves in a signal handler, wherever it interrupted the worker, if the pool can; returns whether it
     /// did.
     #[cfg_attr(not(unix), expect(dead_code, reason = "the system has no signals"))]
-    pub(crate) interrupt: Cold<bool>,
+    pub(crate) interrupt: Cold<(), bool>,
 }
 
 /// The type of [`resume`], which to the compiler may return.

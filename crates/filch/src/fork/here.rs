@@ -8,13 +8,14 @@
 //! The compiler enforces both: a `Here` is not `Send` and not `Copy`, and a fork borrows it while the first branch has
 //! another one, above.
 
+use std::any::TypeId;
 use std::marker::PhantomData;
 use std::ops::Deref;
 use std::ptr::NonNull;
 
 use filch_memory::Native;
 
-use crate::fork::front::{Enter, Front, FrontKind, Only, Operations, Reach, current};
+use crate::fork::front::{Cold, Enter, Front, FrontKind, Only, Operations, Reach, current};
 use crate::fork::{slot::Slot, spawned::Spawned};
 use crate::protocol::latch::Pending;
 
@@ -130,17 +131,31 @@ impl<'w, P: Known> Deref for IdleHere<'_, 'w, P> {
 }
 
 impl<'w> Here<'w> {
-    /// Returns the current front and its head.
+    /// Returns the current front and its head, for forks, which [`with`](Self::with) would make slower.
     ///
     /// # Safety
-    /// It is used at once, before anything else on this thread may fork or run, and not after the thread has left the
-    /// worker.
+    /// It is used before anything else on this thread may fork or run, and not after the thread has left the worker.
     #[inline(always)]
     pub(crate) unsafe fn current() -> Self {
         let front = current();
         // SAFETY: the current front is that of this thread's worker, or the outside's; its head is exact, by the
         // invariant of fronts; and by the caller's promise nothing forks there while this is used.
         unsafe { Self::new(front, front.head()) }
+    }
+
+    /// Gives `f` the current front and its head.
+    #[inline(always)]
+    pub(crate) fn with<R>(f: impl FnOnce(Here<'_>) -> R) -> R {
+        // SAFETY: the thread stays on its worker until `f` returns. What `f` forks otherwise ends before `f` goes on,
+        // and the branches of such forks cannot have this, which is not `Send`.
+        f(unsafe { Self::current() })
+    }
+
+    /// Returns this if the pool is of type `P`.
+    pub(crate) fn of_pool<P: Known>(self) -> Option<Here<'w, P>> {
+        let is_of_pool = self.front().operations.is_some_and(|operations| (operations.pool)() == TypeId::of::<P>());
+        // SAFETY: the table names the type of its front's pool.
+        is_of_pool.then(|| unsafe { self.known() })
     }
 
     /// Asserts the type of the pool.
@@ -152,8 +167,10 @@ impl<'w> Here<'w> {
         Here { front: self.front, cursor: P::cursor(self.cursor), brand: PhantomData }
     }
 
-    fn operations(&self) -> Option<&'static Operations> {
-        self.front().operations
+    /// Executes a cold operation of this front; `None` outside.
+    pub(crate) fn cold<T, R>(self, operation: impl FnOnce(&Operations) -> &Cold<T, R>, with: T) -> Option<R> {
+        // SAFETY: the table is that of this front.
+        self.front().operations.map(|operations| unsafe { (operation(operations).0)(self, with) })
     }
 
     /// Waits for a latch on the current thread's worker, which had spawned so many jobs `before`.
@@ -162,30 +179,20 @@ impl<'w> Here<'w> {
     /// Outside.
     #[inline]
     pub(crate) fn wait_until(latch: &Pending<Native>, before: u32, only: Only<'_>) {
-        // SAFETY: it is used at once, to wait, and gone when the wait is over.
-        let here = unsafe { Self::current() };
-        let operations = here.operations().expect("only workers wait this way");
-        // SAFETY: the table is that of this front, which is the current one.
-        unsafe { (operations.wait_until)(here, latch, before, only) };
+        Self::with(|here| {
+            let operations = here.front().operations.expect("only workers wait this way");
+            // SAFETY: the table is that of this front, which is the current one, at its head.
+            unsafe { (operations.wait_until)(here, latch, before, only) };
+        });
     }
 
     /// Runs one job within reach; returns whether there was one, or `None` outside.
     pub(crate) fn run_one(self, reach: Reach) -> Option<bool> {
-        // SAFETY: the table is that of this front.
-        self.operations().map(|operations| unsafe { (operations.run_one)(self, reach) })
+        self.cold(|operations| &operations.run_one, reach)
     }
 
     /// Shares all forks, before the worker answers nobody for a while. Nothing outside.
     pub(crate) fn pause(self) {
-        if let Some(operations) = self.operations() {
-            // SAFETY: the table is that of this front.
-            unsafe { (operations.pause)(self) };
-        }
-    }
-
-    /// Whether the worker has forks that nobody has taken; `false` outside. A snapshot.
-    pub(crate) fn has_own(self) -> bool {
-        // SAFETY: the table is that of this front.
-        self.operations().is_some_and(|operations| unsafe { (operations.has_own)(self) })
+        self.cold(|operations| &operations.pause, ());
     }
 }

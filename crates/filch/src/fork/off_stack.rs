@@ -16,10 +16,7 @@ use crate::protocol::state::JobState;
 /// The slots of one worker's forks that are not on its task stack.
 #[derive(Default)]
 pub(crate) struct Aside {
-    /// Forks in progress, newest last, and whether thieves may have seen each.
-    kept: UnsafeCell<Vec<(NonNull<Slot>, bool)>>,
-    /// Spare slots. Each was leaked from a box.
-    spare: UnsafeCell<Vec<NonNull<Slot>>>,
+    lists: UnsafeCell<Lists>,
     /// The number of forks here because the task stack is full.
     overflow: Cell<usize>,
     /// Forks that the worker has run before their joins, newest last: the index of the slot where each lay on the
@@ -27,9 +24,17 @@ pub(crate) struct Aside {
     early: Cell<Vec<(usize, NonNull<Slot>)>>,
 }
 
-impl Drop for Aside {
+#[derive(Default)]
+struct Lists {
+    /// Forks in progress, newest last, and whether thieves may have seen each.
+    kept: Vec<(NonNull<Slot>, bool)>,
+    /// Spare slots. Each was leaked from a box.
+    spare: Vec<NonNull<Slot>>,
+}
+
+impl Drop for Lists {
     fn drop(&mut self) {
-        for slot in self.spare.get_mut().drain(..) {
+        for slot in self.spare.drain(..) {
             // SAFETY: `keep` leaked it from a box, and nobody uses it any more.
             drop(unsafe { Box::from_raw(slot.as_ptr()) });
         }
@@ -44,10 +49,16 @@ impl Aside {
 }
 
 impl Own<'_, Aside> {
+    /// Gives `f` the lists, and `item`.
+    #[inline(always)]
+    fn with<T, R>(self, item: T, f: fn(&mut Lists, T) -> R) -> R {
+        // SAFETY: only this thread uses the lists; and `f`, which captures nothing, does not come back here.
+        f(unsafe { &mut *self.lists.get() }, item)
+    }
+
     /// The number of forks here.
     pub(crate) fn len(self) -> usize {
-        // SAFETY: only this thread uses the list, and `len` calls nothing else.
-        unsafe { &*self.seen().kept.get() }.len()
+        self.with((), |lists, ()| lists.kept.len())
     }
 
     /// Keeps the fork in `scratch`, in a slot that stays where it is until the fork is [taken back](Self::recycle).
@@ -57,15 +68,13 @@ impl Own<'_, Aside> {
         // SAFETY: nobody else uses the slot, nor this thread's scratch slot.
         unsafe { slot.as_ref().fill_from(scratch) };
         let pushed = push(slot.cast());
-        // SAFETY: only this thread uses the list, and `push` calls nothing else.
-        unsafe { &mut *self.kept.get() }.push((slot, pushed));
+        self.with((slot, pushed), |lists, fork| lists.kept.push(fork));
     }
 
     /// Returns a spare slot.
     #[inline]
     fn spare(self) -> NonNull<Slot> {
-        // SAFETY: only this thread uses the list, and `pop` calls nothing else.
-        let spare = unsafe { &mut *self.spare.get() }.pop();
+        let spare = self.with((), |lists, ()| lists.spare.pop());
         spare.unwrap_or_else(|| NonNull::from(Box::leak(Box::new(Slot::empty()))))
     }
 
@@ -99,8 +108,7 @@ impl Own<'_, Aside> {
             });
             return Some(spare.cast());
         }
-        // SAFETY: only this thread uses the list, and `push` calls nothing else.
-        unsafe { &mut *self.spare.get() }.push(spare);
+        self.with(spare, |lists, slot| lists.spare.push(slot));
         None
     }
 
@@ -125,16 +133,15 @@ impl Own<'_, Aside> {
 
     /// Returns the state of the newest kept fork.
     pub(crate) fn newest_state(self) -> *const JobState<Native> {
-        // SAFETY: only this thread uses the list, and `last` calls nothing else.
-        let (slot, _) = unsafe { &*self.seen().kept.get() }.last().expect("forks and joins are nested");
+        let newest = self.with((), |lists, ()| lists.kept.last().map(|(slot, _)| *slot));
+        let slot = newest.expect("forks and joins are nested");
         // SAFETY: a kept slot is alive.
         unsafe { &raw const (*slot.as_ptr()).job.state }
     }
 
     /// Takes the newest kept fork, and whether thieves may have seen it.
     pub(crate) fn newest(self) -> (NonNull<Slot>, bool) {
-        // SAFETY: only this thread uses the list, and `pop` calls nothing else.
-        unsafe { &mut *self.kept.get() }.pop().expect("forks and joins are nested")
+        self.with((), |lists, ()| lists.kept.pop()).expect("forks and joins are nested")
     }
 
     /// Moves a slot's contents to `scratch`, and takes the slot back.
@@ -143,12 +150,12 @@ impl Own<'_, Aside> {
     /// The slot comes from [`newest`](Self::newest) or [`ran_early`](Self::ran_early), and its job is settled or was
     /// not stolen.
     pub(crate) unsafe fn recycle(self, slot: NonNull<Slot>, scratch: &Slot) {
-        // SAFETY: the slot is this worker's again, as are the scratch slot and the list.
+        // SAFETY: the slot is this worker's again, as is the scratch slot.
         unsafe {
             slot.as_ref().job.state.reset();
             scratch.fill_from(slot.as_ref());
-            (*self.spare.get()).push(slot);
         }
+        self.with(slot, |lists, slot| lists.spare.push(slot));
     }
 
     /// Keeps a fork for which the task stack has no room.

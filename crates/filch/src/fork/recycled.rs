@@ -16,45 +16,33 @@ const LISTS: usize = 8;
 const MOST: usize = if cfg!(miri) { 0 } else { 32 };
 
 thread_local! {
-    static KEPT: Kept = const { Kept([const { List { first: Cell::new(None), len: Cell::new(0) } }; LISTS]) };
+    static KEPT: Kept = const { Kept([const { List { blocks: [const { Cell::new(None) }; MOST], len: Cell::new(0) } }; LISTS]) };
 }
+
+type Block = NonNull<u8>;
 
 /// The blocks that a thread keeps, one list for each size.
 struct Kept([List; LISTS]);
 
 struct List {
-    first: Cell<Option<NonNull<Block>>>,
+    blocks: [Cell<Option<Block>>; MOST],
     len: Cell<usize>,
-}
-
-/// What a kept block begins with.
-struct Block {
-    next: Option<NonNull<Block>>,
 }
 
 impl List {
     #[inline]
-    fn pop(&self) -> Option<NonNull<Block>> {
-        let block = self.first.get()?;
-        // SAFETY: a kept block begins so.
-        self.first.set(unsafe { block.as_ref() }.next);
-        self.len.set(self.len.get() - 1);
-        Some(block)
+    fn pop(&self) -> Option<Block> {
+        let len = self.len.get().checked_sub(1)?;
+        self.len.set(len);
+        self.blocks.get(len)?.take()
     }
 
-    /// Keeps a block, and returns whether it does.
-    ///
-    /// # Safety
-    /// It has this list's layout, and nobody uses it.
+    /// Keeps a block with this list's layout, which nobody uses; returns whether it does.
     #[inline]
-    unsafe fn push(&self, block: NonNull<Block>) -> bool {
-        let keeps = self.len.get() < MOST;
-        if keeps {
-            // SAFETY: nobody uses it, and each size has room for a pointer.
-            unsafe { block.write(Block { next: self.first.get() }) };
-            self.first.set(Some(block));
-            self.len.set(self.len.get() + 1);
-        }
+    fn push(&self, block: Block) -> bool {
+        let len = self.len.get();
+        let keeps = self.blocks.get(len).map(|place| place.set(Some(block))).is_some();
+        self.len.set(len + usize::from(keeps));
         keeps
     }
 }
@@ -94,9 +82,9 @@ pub(crate) fn allocate<T>() -> NonNull<T> {
 }
 
 #[inline]
-fn new_block(list: usize) -> NonNull<Block> {
+fn new_block(list: usize) -> Block {
     // SAFETY: no size is zero.
-    NonNull::new(unsafe { alloc(layout(list)) }.cast()).unwrap_or_else(|| handle_alloc_error(layout(list)))
+    NonNull::new(unsafe { alloc(layout(list)) }).unwrap_or_else(|| handle_alloc_error(layout(list)))
 }
 
 /// Takes a value back.
@@ -123,9 +111,9 @@ pub(crate) unsafe fn free<T>(place: NonNull<T>) -> T {
 /// # Safety
 /// It is an allocation of this list's layout, which nobody uses.
 #[inline]
-unsafe fn free_block(block: NonNull<Block>, list: usize) {
+unsafe fn free_block(block: Block, list: usize) {
     // SAFETY: by the caller's promise.
-    unsafe { dealloc(block.as_ptr().cast(), layout(list)) };
+    unsafe { dealloc(block.as_ptr(), layout(list)) };
 }
 
 #[cfg(test)]

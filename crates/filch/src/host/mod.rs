@@ -208,16 +208,14 @@ pub fn workers_here() -> Option<usize> {
 /// then, if `everywhere`, at other workers' jobs.
 pub fn run_one(everywhere: bool) -> Option<bool> {
     let reach = if everywhere { Reach::All } else { Reach::Own };
-    // SAFETY: it is used at once.
-    unsafe { Here::current() }.run_one(reach)
+    Here::with(|here| here.run_one(reach))
 }
 
 /// Whether the current worker has spawned jobs or forks that nobody has taken; `None` if the thread is not a worker. A
 /// snapshot.
 pub fn has_pending() -> Option<bool> {
     let home = current_home()?;
-    // SAFETY: it is used at once.
-    Some(home.has_own_spawned() || unsafe { Here::current() }.has_own())
+    Some(home.has_own_spawned() || Here::with(|here| here.cold(|operations| &operations.has_own, ()))?)
 }
 
 /// A host of [`join`], which says where forks from outside all pools go.
@@ -248,9 +246,7 @@ where
     RA: Send,
     RB: Send,
 {
-    // SAFETY: it is used at once; from outside, `Hosted` moves to a worker first, for which its parts are `Send`, as
-    // they are here.
-    fast_path::join(unsafe { Here::current() }, Hosted::<H, A>::new(a), Hosted::<H, B>::new(b))
+    fast_path::join_here(Hosted::<H, A>::new(a), Hosted::<H, B>::new(b))
 }
 
 /// A branch of [`join`]; its parts are `Send`.

@@ -11,7 +11,6 @@ use filch_memory::{Memory, Native, Ordering};
 use super::{Countdown, Crew, run_one};
 use crate::shared::common::Common;
 use crate::shared::late::{Begins, Inherited};
-use crate::unwind::abort_on_panic;
 use crate::worker::{home::current_home, stats::Stats};
 
 /// The operations that depend on the kind of pool.
@@ -93,23 +92,21 @@ impl Seat {
             self.workers.common().has_come_late();
         }
         let (mut start, mut exit) = (Some(start), Some(exit));
-        abort_on_panic("a worker's thread panicked", || {
-            self.workers.run(
-                self.index,
-                stack_size,
-                self.begins,
-                &mut || {
-                    if let Some(start) = start.take() {
-                        start();
-                    }
-                },
-                &mut || {
-                    if let Some(exit) = exit.take() {
-                        exit();
-                    }
-                },
-            );
-        });
+        self.workers.run(
+            self.index,
+            stack_size,
+            self.begins,
+            &mut || {
+                if let Some(start) = start.take() {
+                    start();
+                }
+            },
+            &mut || {
+                if let Some(exit) = exit.take() {
+                    exit();
+                }
+            },
+        );
     }
 
     /// Makes the current thread the worker for the rest of the thread's life. It works only while it waits (in a join,

@@ -196,8 +196,9 @@ impl Interrupts {
 /// # Ok::<(), filch::BuildError>(())
 /// ```
 pub fn poll() {
-    // SAFETY: it is used at once.
-    unsafe { Here::current() }.poll();
+    Here::with(|here| {
+        here.poll();
+    });
 }
 
 pub(crate) use handler::{Handler, Listening};

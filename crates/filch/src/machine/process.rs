@@ -6,7 +6,7 @@
 //!
 //! Invariant: in a child, [`current`] differs from its value in any ancestor that had called it.
 
-use std::ptr::null_mut;
+use std::ptr::{self, null_mut};
 
 use filch_memory::Ordering;
 
@@ -36,32 +36,37 @@ impl<T: Default + Send + Sync> PerProcess<T> {
     /// Returns the current process's value, which is never freed.
     #[inline]
     pub fn get(&'static self) -> &'static T {
-        // Acquire: pairs with the swap in `make`.
-        // SAFETY: the pointer is null, or `make` leaked it.
-        match unsafe { self.0.load(Ordering::Acquire).as_ref() } {
+        match self.newest() {
             Some((process, value)) if *process == current() => value,
             _ => self.make(),
         }
     }
 
+    fn newest(&'static self) -> Option<&'static (u32, T)> {
+        // Acquire: pairs with the exchange in `make`.
+        // SAFETY: the pointer is null, or `make` leaked it.
+        unsafe { self.0.load(Ordering::Acquire).as_ref() }
+    }
+
+    /// If several threads come here at once, the values of all but one leak.
     #[cold]
     fn make(&'static self) -> &'static T {
-        let mut former = self.0.load(Ordering::Acquire);
-        let own = Box::into_raw(Box::new((current(), T::default())));
+        let own: &'static (u32, T) = Box::leak(Box::new((current(), T::default())));
         loop {
-            // SAFETY: the pointer is null, or this function leaked it.
-            if let Some((process, value)) = unsafe { former.as_ref() }
-                && *process == current()
+            let former = self.newest();
+            if let Some((process, value)) = former
+                && *process == own.0
             {
-                // SAFETY: it was made above, and no other thread has seen it.
-                drop(unsafe { Box::from_raw(own) });
                 return value;
             }
-            // Release: pairs with the load in `get`. Acquire: another thread of this process may have been faster.
-            match self.0.compare_exchange(former, own, Ordering::AcqRel, Ordering::Acquire) {
-                // SAFETY: the box is leaked from now on.
-                Ok(_) => return unsafe { &(*own).1 },
-                Err(faster) => former = faster,
+            let former = former.map_or(null_mut(), |former| ptr::from_ref(former).cast_mut());
+            // Release: pairs with the load in `newest`.
+            if self
+                .0
+                .compare_exchange(former, ptr::from_ref(own).cast_mut(), Ordering::Release, Ordering::Relaxed)
+                .is_ok()
+            {
+                return &own.1;
             }
         }
     }

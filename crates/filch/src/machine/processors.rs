@@ -254,48 +254,42 @@ impl Drop for Bound {
 
 #[cfg(all(any(target_os = "linux", target_os = "android"), not(miri)))]
 mod system {
-    use std::io;
-    use std::mem::zeroed;
+    use std::ffi::c_ulong;
+    use std::{array, io, ptr};
 
-    pub(super) type Set = libc::cpu_set_t;
+    /// Processors: bit `number % BITS` of word `number / BITS`, as the kernel has it.
+    pub(super) type Set = [c_ulong; size_of::<libc::cpu_set_t>() / size_of::<c_ulong>()];
 
-    /// The numbers that a set has room for.
-    const NUMBERS: usize = 8 * size_of::<Set>();
+    const BITS: usize = c_ulong::BITS as usize;
 
     /// Binds the current thread to these processors. If the system refuses, nothing changes.
     fn set(of: &Set) -> io::Result<()> {
-        // SAFETY: the set is initialized, and has the given size.
-        let result = unsafe { libc::sched_setaffinity(0, size_of::<Set>(), of) };
+        // SAFETY: the set has the given size, and the layout of the kernel's.
+        let result = unsafe { libc::sched_setaffinity(0, size_of::<Set>(), ptr::from_ref(of).cast()) };
         if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 
     /// Returns the processors that the current thread may use.
     pub(super) fn processors() -> io::Result<Vec<usize>> {
         let own = affinity(0).ok_or_else(io::Error::last_os_error)?;
-        Ok((0..NUMBERS).filter(|&number| has(&own, number)).collect())
+        let all = (0..own.len() * BITS).filter(|number| own[number / BITS] >> (number % BITS) & 1 == 1);
+        Ok(all.collect())
+    }
+
+    fn only(processor: usize) -> io::Result<Set> {
+        let mut one = Set::default();
+        let word = one.get_mut(processor / BITS).ok_or(io::ErrorKind::InvalidInput)?;
+        *word = 1 << (processor % BITS);
+        Ok(one)
     }
 
     pub(super) fn bind(processor: usize) -> io::Result<()> {
-        // SAFETY: all zeros are an empty set.
-        let mut one: Set = unsafe { zeroed() };
-        add(&mut one, processor);
-        set(&one)
-    }
-
-    fn has(set: &Set, processor: usize) -> bool {
-        // SAFETY: the set is initialized; libc indexes an array with the number, and panics beyond its end.
-        unsafe { libc::CPU_ISSET(processor, set) }
-    }
-
-    fn add(set: &mut Set, processor: usize) {
-        // SAFETY: as in `has`.
-        unsafe { libc::CPU_SET(processor, set) }
+        set(&only(processor)?)
     }
 
     /// Returns the thread's processors, unless it is bound to this one.
     pub(super) fn before_binding(processor: usize) -> Option<Set> {
-        let is_bound = |own: &Set| has(own, processor) && size(own) == 1;
-        affinity(0).filter(|own| !is_bound(own))
+        affinity(0).filter(|own| only(processor).is_ok_and(|only| *own != only))
     }
 
     pub(super) fn restore(before: &Set) {
@@ -305,11 +299,10 @@ mod system {
 
     /// Returns the processors that a thread may use; 0 is the current thread.
     pub(super) fn affinity(thread: libc::pid_t) -> Option<Set> {
-        // SAFETY: a set is plain data, for which all zeros are valid, and has the given size.
-        unsafe {
-            let mut set: Set = zeroed();
-            (libc::sched_getaffinity(thread, size_of::<Set>(), &raw mut set) == 0).then_some(set)
-        }
+        let mut set = Set::default();
+        // SAFETY: the set has the given size, and the layout of the kernel's.
+        let result = unsafe { libc::sched_getaffinity(thread, size_of::<Set>(), ptr::from_mut(&mut set).cast()) };
+        (result == 0).then_some(set)
     }
 
     /// Returns the processors of the first thread, whose number is that of the process.
@@ -324,8 +317,7 @@ mod system {
     }
 
     fn size(set: &Set) -> usize {
-        // SAFETY: the set is initialized.
-        usize::try_from(unsafe { libc::CPU_COUNT(set) }).unwrap_or(0)
+        set.iter().map(|word| word.count_ones() as usize).sum()
     }
 
     pub(super) fn of_threads(threads: impl Iterator<Item = i32>) -> Option<usize> {
@@ -333,9 +325,7 @@ mod system {
     }
 
     fn union(a: Set, b: Set) -> Set {
-        let mut both = a;
-        (0..NUMBERS).filter(|&number| has(&b, number)).for_each(|number| add(&mut both, number));
-        both
+        array::from_fn(|word| a[word] | b[word])
     }
 
     pub(super) fn this_thread() -> i32 {
@@ -345,8 +335,7 @@ mod system {
 
     pub(super) fn unpin() {
         if let (Some(own), Some(all)) = (affinity(0), of_process())
-            // SAFETY: both sets are initialized.
-            && !unsafe { libc::CPU_EQUAL(&own, &all) }
+            && own != all
         {
             restore(&all);
         }

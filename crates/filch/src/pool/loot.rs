@@ -29,9 +29,9 @@ use std::ptr::NonNull;
 use filch_memory::Native;
 use filch_queue::{Queue, Steal, StealMany, Stealable, Task, Thief};
 
-use super::queued::{Queued, Thieves, job_to_task, keep, task_to_job};
+use super::queued::{Queued, job_to_task, keep, task_to_job};
 use crate::fork::{here::IdleHere, slot::Job};
-use crate::shared::handles::{Loot, steal_by};
+use crate::shared::handles::Loot;
 use crate::shared::policy::{Haul, Wait};
 use crate::worker::plumbing::Plumbing;
 
@@ -130,50 +130,44 @@ impl<Q: Queue<Native>> Queued<Q> {
     #[cold]
     pub(super) fn haul_by(here: &IdleHere<'_, '_, Self>, victim: usize, loot: Loot<Q>) -> Steal<NonNull<Job>> {
         let (pool, index) = (here.pool(), here.home().index);
-        let Thieves::Own(thieves) = &pool.seen().thieves else {
-            unreachable!("a thief that takes several has its own handles")
-        };
-        // SAFETY: the handle is used until the end of this function, which calls only queue operations.
-        let Some(handle) = (unsafe { pool.handle(thieves, victim) }) else { return Steal::Empty };
-        // SAFETY: only this thread uses the list, and nothing called here accesses it again.
-        let spoils = unsafe { &mut *pool.spoils.get() };
-        let attempt = |handle: &mut Q::Thief| loot.take(handle, spoils);
-        // SAFETY: an attempt is a queue operation.
-        let first = match unsafe {
-            pool.with_owner(|owner| steal_by::<Q>(owner, handle, attempt, || here.home().wants_answer(victim)))
-        } {
-            Steal::Task(task) => task_to_job(task),
-            other => return other.map(task_to_job),
-        };
-        if matches!(Q::PROMISES.stealable, Stealable::OnRequest) {
-            // Answers to a request that was being withdrawn: no other thief could take them from the handle.
-            spoils.extend(std::iter::from_fn(|| handle.quiesce()));
-        }
-        let giver = handle.taken_from().unwrap_or(victim);
-        if giver != victim {
-            // SAFETY: the queue gave the job to this thread alone.
-            unsafe { keep(first, index, giver) };
-        }
-        for job in spoils.drain(..).map(task_to_job) {
-            // L2.
-            // SAFETY: the queue gave the job to this thread alone.
-            unsafe { keep(job, index, giver) };
-            here.home().counters.steals.bump();
-            here.home().counters.migrations.bump();
-            // SAFETY: the job is claimed, so it stays where it is until it is settled.
-            if !unsafe { Self::push_word(here, job) } {
-                // SAFETY: only this thread uses the list, and `push` calls nothing else.
-                unsafe { &mut *pool.kept.get() }.push(job_to_task(job));
+        let mut spoils = pool.spoils.take();
+        let attempt = |thief: &mut Q::Thief| {
+            let insists = || here.home().wants_answer(victim);
+            let first = pool.attempt(thief, |thief| loot.take(thief, &mut spoils), insists);
+            if matches!(first, Steal::Task(_)) && matches!(Q::PROMISES.stealable, Stealable::OnRequest) {
+                // Answers to a request that was being withdrawn: no other thief could take them from the handle.
+                spoils.extend(std::iter::from_fn(|| thief.quiesce()));
             }
-        }
-        Steal::Task(first)
+            first.map(|task| (task_to_job(task), thief.taken_from().unwrap_or(victim)))
+        };
+        let stolen = pool.with_thief(victim, attempt).unwrap_or(Steal::Empty);
+        let first = stolen.map(|(first, giver)| {
+            // SAFETY: the queue gave the jobs to this thread alone; once claimed, each stays where it is until it is
+            // settled.
+            unsafe {
+                if giver != victim {
+                    keep(first, index, giver);
+                }
+                for job in spoils.drain(..).map(task_to_job) {
+                    // L2.
+                    keep(job, index, giver);
+                    here.home().counters.steals.bump();
+                    here.home().counters.migrations.bump();
+                    if !Self::push_word(here, job) {
+                        pool.with_kept(|kept| kept.push(job_to_task(job)));
+                    }
+                }
+            }
+            first
+        });
+        pool.spoils.set(spoils);
+        first
     }
 
     /// Returns the newest task that the worker has kept. An idle worker has no other tasks in its queue.
     pub(super) fn newest_kept(idle: &IdleHere<'_, '_, Self>) -> Option<NonNull<Job>> {
         let pool = idle.pool();
         pool.loot?;
-        // SAFETY: only this thread uses the list, and `pop` calls nothing else.
-        pool.pop_own().or_else(|| unsafe { &mut *pool.kept.get() }.pop().map(task_to_job))
+        pool.pop_own().or_else(|| pool.with_kept(Vec::pop).map(task_to_job))
     }
 }

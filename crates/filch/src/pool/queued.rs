@@ -14,7 +14,7 @@
 //! [`has_pushed`](crate::protocol::waiting::has_pushed).
 
 use std::any::type_name;
-use std::cell::UnsafeCell;
+use std::cell::{Cell, UnsafeCell};
 use std::fmt;
 use std::io;
 use std::ptr::{NonNull, null_mut};
@@ -52,14 +52,14 @@ use crate::worker::plumbing::{Plumbing, Pool, Room};
 /// Its settings are [`QueueSettings`].
 pub struct Queued<Q: Queue<Native>> {
     owner: UnsafeCell<Q::Owner>,
-    pub(super) thieves: Thieves<Q>,
+    thieves: Thieves<Q>,
     /// Jobs that were popped too soon and did not fit back into the queue, oldest first; and stolen jobs for which an
     /// idle worker has no room.
-    pub(super) kept: UnsafeCell<Vec<Task>>,
+    kept: Cell<Vec<Task>>,
     /// How thieves take several tasks, if they may.
     pub(super) loot: Option<Loot<Q>>,
     /// The surplus of a theft of several tasks until it is pushed; otherwise empty.
-    pub(super) spoils: UnsafeCell<Vec<Task>>,
+    pub(super) spoils: Cell<Vec<Task>>,
     /// What this worker's handles count.
     counts: Arc<Counts>,
     /// The number of the owner's newest tasks that thieves leave to it.
@@ -70,14 +70,14 @@ pub struct Queued<Q: Queue<Native>> {
     is_busy: <Native as Memory>::AtomicBool,
 }
 
-// SAFETY: only the worker's own thread uses the parts, except for handles that may be shared; the queue's shared part
-// is behind its handles.
+// SAFETY: only the worker's own thread uses the parts, except for everybody's handles, which threads may share by the
+// contract of `Queue::THIEVES_ALIKE`; the queue's shared part is behind its handles.
 unsafe impl<Q: Queue<Native>> Sync for Queued<Q> {}
-// SAFETY: no part is tied to a thread, and handles that several workers have may be shared.
+// SAFETY: no part is tied to a thread: both ends of a queue are `Send`, and threads may share everybody's handles.
 unsafe impl<Q: Queue<Native>> Send for Queued<Q> {}
 
 /// The handles by which a worker steals from the others' queues, by worker.
-pub(super) enum Thieves<Q: Queue<Native>> {
+enum Thieves<Q: Queue<Native>> {
     /// This worker's own handles; there is none for itself.
     Own(UnsafeCell<Vec<Option<Q::Thief>>>),
     /// Handles shared by all workers, since they are [alike](Queue::THIEVES_ALIKE).
@@ -101,21 +101,18 @@ impl<Q: Queue<Native>> Queued<Q> {
     const KEEPS_BACK: bool = matches!(Q::PROMISES.stealable, Stealable::AllButNewest | Stealable::OtherBlocks);
 }
 
-/// The owner's operations. Each function borrows the owner's end once, and nothing that it calls meanwhile borrows it
-/// again.
+/// The owner's operations. Queue operations run no code of the pool's, so none of them comes back here: not to the
+/// owner's end, nor to a thief's handle.
 impl<'w, Q: Queue<Native>> Own<'w, Queued<Q>> {
-    /// Gives `f` the owner's end, undisturbed by signal handlers.
-    ///
-    /// # Safety
-    /// `f` does not borrow the owner's end again.
+    /// Gives `f`, a queue operation, the owner's end, undisturbed by signal handlers.
     #[inline(always)]
-    pub(super) unsafe fn with_owner<R>(self, f: impl FnOnce(&mut Q::Owner) -> R) -> R {
+    fn with_owner<R>(self, f: impl FnOnce(&mut Q::Owner) -> R) -> R {
         // Relaxed, with fences for the compiler: only a handler on this thread reads it.
         if Queued::<Q>::ANSWERS {
             self.is_busy.store(true, Ordering::Relaxed);
             Native::compiler_fence();
         }
-        // SAFETY: only this thread uses the owner's end, and borrows it once, by the caller's promise; a handler sees
+        // SAFETY: only this thread uses the owner's end, and once at a time: `f` is a queue operation, and a handler sees
         // that it is in use.
         let result = f(unsafe { &mut *self.owner.get() });
         if Queued::<Q>::ANSWERS {
@@ -125,18 +122,22 @@ impl<'w, Q: Queue<Native>> Own<'w, Queued<Q>> {
         result
     }
 
-    /// Returns this worker's own handle to steal from `victim`, if `victim` is another worker.
-    ///
-    /// # Safety
-    /// The handle is borrowed once at a time.
-    #[expect(clippy::mut_from_ref, reason = "the owner's part, which the owner's thread alone may ask for")]
-    pub(super) unsafe fn handle(
+    /// Gives `f`, queue operations, this worker's own handle to steal from `victim`; `None` if that is this worker.
+    pub(super) fn with_thief<R>(self, victim: usize, f: impl FnOnce(&mut Q::Thief) -> R) -> Option<R> {
+        let Thieves::Own(thieves) = &self.seen().thieves else { unreachable!("the handles are everybody's") };
+        // SAFETY: only this thread uses the handles, and one at a time.
+        let thieves = unsafe { &mut *thieves.get() };
+        thieves.get_mut(victim)?.as_mut().map(f)
+    }
+
+    /// Makes an `attempt` by this handle, as [`steal_by`] does for this worker's owner's end.
+    pub(super) fn attempt(
         self,
-        thieves: &UnsafeCell<Vec<Option<Q::Thief>>>,
-        victim: usize,
-    ) -> Option<&mut Q::Thief> {
-        // SAFETY: the handles are this thread's, and by the caller's promise not otherwise borrowed meanwhile.
-        unsafe { &mut *thieves.get() }.get_mut(victim)?.as_mut()
+        thief: &mut Q::Thief,
+        attempt: impl FnMut(&mut Q::Thief) -> Steal<Task>,
+        insists: impl Fn(),
+    ) -> Steal<Task> {
+        self.with_owner(|owner| steal_by::<Q>(owner, thief, attempt, insists))
     }
 
     /// Answers thieves from a signal handler; returns `false` if the worker is using its owner's end, and so will soon
@@ -154,8 +155,7 @@ impl<'w, Q: Queue<Native>> Own<'w, Queued<Q>> {
 
     /// Answers thieves.
     pub(super) fn poll(self) {
-        // SAFETY: this is a queue operation.
-        unsafe { self.with_owner(Owner::poll) };
+        self.with_owner(Owner::poll);
     }
 
     /// Answers thieves that wait for it, before something else begins.
@@ -170,8 +170,7 @@ impl<'w, Q: Queue<Native>> Own<'w, Queued<Q>> {
     /// # Safety
     /// The job stays where it is until it is taken back or settled.
     pub(super) unsafe fn push(self, job: NonNull<Job>) -> bool {
-        // SAFETY: this is a queue operation.
-        unsafe { self.with_owner(|owner| owner.push(job_to_task(job)).is_ok()) }
+        self.with_owner(|owner| owner.push(job_to_task(job)).is_ok())
     }
 
     /// Takes back `job` if nobody has stolen it.
@@ -188,33 +187,39 @@ impl<'w, Q: Queue<Native>> Own<'w, Queued<Q>> {
     /// instead.
     #[cold]
     fn was_kept(self, job: NonNull<Job>, older: Option<Task>) -> bool {
-        // SAFETY: only this thread uses the list, and nothing called here accesses it again.
-        let kept = unsafe { &mut *self.kept.get() };
-        let was_kept = kept.pop_if(|newest| task_to_job(*newest) == job).is_some();
-        // SAFETY: this is a queue operation. By I1 `job`, if it was not kept, was stolen out of order.
-        if let Some(Err(full)) = older.map(|older| unsafe { self.with_owner(|owner| owner.push(older)) }) {
+        let was_kept = self.with_kept(|kept| kept.pop_if(|newest| task_to_job(*newest) == job).is_some());
+        // By I1 `job`, if it was not kept, was stolen out of order.
+        if let Some(Err(full)) = older.map(|older| self.with_owner(|owner| owner.push(older))) {
             // Slots of tasks being stolen leave no room.
-            kept.push(full.0);
+            self.with_kept(|kept| kept.push(full.0));
         }
         was_kept
+    }
+
+    /// Gives `f` the list of kept tasks.
+    pub(super) fn with_kept<R>(self, f: impl FnOnce(&mut Vec<Task>) -> R) -> R {
+        let mut kept = self.kept.take();
+        let result = f(&mut kept);
+        self.kept.set(kept);
+        result
     }
 
     /// For the worker of this `index`. `insists`: as [`steal_by`] has it.
     pub(super) fn steal_from(self, index: usize, victim: usize, insists: impl Fn()) -> Steal<NonNull<Job>> {
         let stolen = match &self.seen().thieves {
             Thieves::Everybodys(thieves) => Q::steal_alike(&thieves[victim]),
-            Thieves::Own(thieves) => {
-                // SAFETY: the handle is borrowed for the attempt, a queue operation, as is its use of the owner's end.
-                unsafe {
-                    let Some(thief) = self.handle(thieves, victim) else { return Steal::Empty };
-                    let stolen = self.with_owner(|owner| steal_by::<Q>(owner, thief, Thief::steal, insists));
+            Thieves::Own(_) => {
+                let attempt = |thief: &mut Q::Thief| {
+                    let stolen = self.attempt(thief, Thief::steal, insists);
                     if let Steal::Task(task) = stolen
                         && let Some(giver) = thief.taken_from().filter(|&giver| giver != victim)
                     {
-                        keep(task_to_job(task), index, giver);
+                        // SAFETY: the queue gave the job to this thread alone.
+                        unsafe { keep(task_to_job(task), index, giver) };
                     }
                     stolen
-                }
+                };
+                self.with_thief(victim, attempt).unwrap_or(Steal::Empty)
             }
         };
         stolen.map(task_to_job)
@@ -227,19 +232,14 @@ impl<'w, Q: Queue<Native>> Own<'w, Queued<Q>> {
         }
         match &self.seen().thieves {
             Thieves::Everybodys(thieves) => thieves[victim].has_stealable_hint(),
-            Thieves::Own(thieves) => {
-                // SAFETY: the handle is borrowed for a look at the queue.
-                let thief = unsafe { self.handle(thieves, victim) };
-                thief.is_some_and(|thief| thief.has_stealable_hint())
-            }
+            Thieves::Own(_) => self.with_thief(victim, |thief| thief.has_stealable_hint()) == Some(true),
         }
     }
 
     /// Takes the worker's own newest word.
     #[inline]
     fn pop(self) -> Option<Task> {
-        // SAFETY: this is a queue operation.
-        unsafe { self.with_owner(Owner::pop) }
+        self.with_owner(Owner::pop)
     }
 
     /// Takes the worker's own newest task as a thief would, so that its join finds it stolen.
@@ -252,8 +252,7 @@ impl<'w, Q: Queue<Native>> Own<'w, Queued<Q>> {
     }
 
     fn has_at_most(self, tasks: usize) -> bool {
-        // SAFETY: this is a queue operation.
-        unsafe { self.with_owner(|owner| owner.len_hint() <= tasks) }
+        self.with_owner(|owner| owner.len_hint() <= tasks)
     }
 }
 
@@ -341,10 +340,10 @@ unsafe impl<Q: Queue<Native>> Plumbing for Queued<Q> {
             owner: UnsafeCell::new(owner),
             thieves,
             counts,
-            kept: UnsafeCell::default(),
+            kept: Cell::default(),
             kept_back,
             loot: *loot,
-            spoils: UnsafeCell::default(),
+            spoils: Cell::default(),
             has_barriers,
             is_busy: Atomic::new(false),
         };
@@ -392,8 +391,7 @@ unsafe impl<Q: Queue<Native>> Plumbing for Queued<Q> {
     #[inline]
     unsafe fn push_word(here: &Here<'_, Self>, job: NonNull<Job>) -> bool {
         let push = |owner: &mut Q::Owner| (owner.len_hint(), owner.push(job_to_task(job)).is_ok());
-        // SAFETY: this is a queue operation, and the caller promises that the job stays.
-        let (older, pushed) = unsafe { here.pool().with_owner(push) };
+        let (older, pushed) = here.pool().with_owner(push);
         let kept_back = if Self::KEEPS_BACK { here.pool().kept_back } else { 0 };
         // A thief whose claim makes `older` too small, and who gives it back, looks again before it sleeps.
         if older >= kept_back {
@@ -428,8 +426,7 @@ unsafe impl<Q: Queue<Native>> Plumbing for Queued<Q> {
     }
 
     fn rests(here: &Here<'_, Self>) {
-        // SAFETY: an operation of the queue.
-        unsafe { here.pool().with_owner(Owner::rest) };
+        here.pool().with_owner(Owner::rest);
     }
 
     fn steal(here: &Here<'_, Self>, victim: &Core<Self>) -> Steal<NonNull<Job>> {

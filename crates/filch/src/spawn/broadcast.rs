@@ -9,10 +9,9 @@ use std::thread;
 
 use crossbeam_queue::SegQueue;
 
-use crate::fork::here::Here;
 use crate::fork::spawned::{MayDangle, Spawned};
 use crate::shared::common::Common;
-use crate::tasks::handle::{Worker, in_handle_style};
+use crate::tasks::handle::{Worker, with_handle};
 use crate::tasks::levels::Level;
 use crate::threads::{enter::IsSend, thread_pool::ThreadPool};
 use crate::unwind::{AbortOnUnwind, FirstPanic};
@@ -98,8 +97,7 @@ impl<P: Pool> ThreadPool<P> {
         F: for<'b> Fn(Worker<'b, P>) -> R + Sync,
         R: Send,
     {
-        // SAFETY: the job runs on a worker of this pool, of type `P`, and the result is used at once.
-        self.common.broadcast(is_strict_here(), &|_| in_handle_style(unsafe { Here::current().known::<P>() }, &op))
+        self.common.broadcast(is_strict_here(), &|_| with_handle(&op))
     }
 }
 
@@ -121,10 +119,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
         R: Send,
     {
         let home = self.seen().home();
-        self.install(|| {
-            // SAFETY: the job runs on a worker of the handle's pool, and the result is used at once.
-            home.common.broadcast(is_strict_here(), &|_| in_handle_style(unsafe { Here::current().known::<P>() }, &op))
-        })
+        self.install(|| home.common.broadcast(is_strict_here(), &|_| with_handle(&op)))
     }
 }
 

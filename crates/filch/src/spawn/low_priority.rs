@@ -1,14 +1,14 @@
 //! Two lanes for jobs: now, and whenever.
 //!
 //! Jobs of the second lane are in a queue of their own, which workers look at last. But now and then it is the lane's
-//! [turn](crate::worker::turns), so that other jobs cannot keep it waiting for ever: a worker looks there first after
-//! every 64 jobs, or 2048 if it always has jobs or forks of its own. Between two such turns, jobs from outside have one.
+//! [turn](crate::worker::turns), so that other jobs cannot keep it waiting for ever. A worker looks there first after
+//! every 64 jobs, or 2048 if it always has jobs or forks of its own. Between two such turns, jobs from outside have a
+//! turn.
 //!
 //! Invariant: if workers end their jobs, each job of either lane begins.
 
-use crate::fork::here::Here;
 use crate::spawn::submit::Submitted;
-use crate::tasks::handle::{Worker, in_handle_style};
+use crate::tasks::handle::{Worker, with_handle};
 use crate::tasks::levels::Level;
 use crate::threads::thread_pool::ThreadPool;
 use crate::worker::{home::current_home, plumbing::Pool};
@@ -69,9 +69,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
     where
         F: for<'b> FnOnce(Worker<'b, P>) + Send + 'static,
     {
-        // SAFETY: it is used at once, by a job of the handle's pool, which is of type `P`.
-        let task = || in_handle_style(unsafe { Here::current().known::<P>() }, task);
-        self.seen().home().common.hand_in_whenever(task);
+        self.seen().home().common.hand_in_whenever(|| with_handle(task));
     }
 
     /// As [`Worker::submit`], for a job that can wait: see [`ThreadPool::spawn_whenever`].
@@ -87,8 +85,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
         F: for<'b> FnOnce(Worker<'b, P>) -> R + Send + 'static,
         R: Send + 'static,
     {
-        // SAFETY: it is used at once, by a job of the handle's pool, which is of type `P`.
-        let (task, submitted) = Submitted::of(|| in_handle_style(unsafe { Here::current().known::<P>() }, f));
+        let (task, submitted) = Submitted::of(|| with_handle(f));
         self.seen().home().common.hand_in_whenever(task);
         submitted
     }

@@ -13,13 +13,12 @@ use std::sync::Arc;
 use crossbeam_queue::SegQueue;
 use filch_memory::{Atomic, Memory, Native, Ordering};
 
-use crate::fork::here::Here;
 use crate::fork::spawned::{MayDangle, Spawned};
 use crate::protocol::latch::Waiter as _;
 use crate::shared::common::Common;
 #[cfg(doc)]
 use crate::shared::policy::Wait;
-use crate::tasks::handle::{Worker, in_handle_style};
+use crate::tasks::handle::{Worker, with_handle};
 use crate::tasks::levels::Level;
 use crate::threads::thread_pool::ThreadPool;
 use crate::unwind::{AbortOnUnwind, FirstPanic};
@@ -201,8 +200,7 @@ impl<'scope, P: Pool> Scope<'scope, P> {
     where
         F: for<'b> FnOnce(Worker<'b, P>, &Self) + Send + 'scope,
     {
-        // SAFETY: it is used at once, by a job of the scope's pool, which is of type `P`.
-        self.hand_in(|scope| in_handle_style(unsafe { Here::current().known::<P>() }, |w| task(w, scope)));
+        self.hand_in(|scope| with_handle(|w| task(w, scope)));
     }
 }
 
@@ -385,12 +383,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
         F: for<'b> FnOnce(Worker<'b, P>, &Scope<'scope, P>) -> R,
     {
         let home = self.seen().home();
-        self.install(|| {
-            Scope::around(&home.common, |scope| {
-                // SAFETY: it is used at once, on a worker of the handle's pool.
-                in_handle_style(unsafe { Here::current().known::<P>() }, |w| body(w, scope))
-            })
-        })
+        self.install(|| Scope::around(&home.common, |scope| with_handle(|w| body(w, scope))))
     }
 
     /// Spawns `task` to run some time on a worker of this pool, with that worker's handle, and returns at once. This is
@@ -411,9 +404,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
     where
         F: for<'b> FnOnce(Worker<'b, P>) + Send + 'static,
     {
-        // SAFETY: it is used at once, by a job of the handle's pool, which is of type `P`.
-        let task = || in_handle_style(unsafe { Here::current().known::<P>() }, task);
-        self.seen().spawn_detached(task);
+        self.seen().spawn_detached(|| with_handle(task));
     }
 }
 

@@ -14,7 +14,7 @@ use std::thread;
 use filch_memory::{Atomic, Memory, Native, Ordering};
 
 use crate::fork::{front::Reach, here::Here};
-use crate::tasks::handle::{Worker, in_handle_style};
+use crate::tasks::handle::{Worker, with_handle};
 use crate::tasks::levels::Level;
 use crate::threads::thread_pool::ThreadPool;
 use crate::unwind::discard;
@@ -232,8 +232,7 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
 /// Runs one job of any kind if this is a worker and there is one; otherwise yields the processor. This is for a future
 /// that has woken itself, perhaps to let work run for which it waits.
 fn give_way(naps: &Cell<u32>) {
-    // SAFETY: it is used at once.
-    let runs = || unsafe { Here::current() }.run_one(Reach::All) == Some(true);
+    let runs = || Here::with(|here| here.run_one(Reach::All)) == Some(true);
     let has_run = match current_home() {
         Some(home) if home.is_stack_low() => home.hesitates(naps) || home.reluctantly(runs),
         _ => runs(),
@@ -287,8 +286,7 @@ impl<P: Pool, L: Level> Worker<'_, P, L> {
         F: for<'b> FnOnce(Worker<'b, P>) -> R + Send + 'static,
         R: Send + 'static,
     {
-        // SAFETY: it is used at once, by a job of the handle's pool, which is of type `P`.
-        let (task, submitted) = Submitted::of(|| in_handle_style(unsafe { Here::current().known::<P>() }, f));
+        let (task, submitted) = Submitted::of(|| with_handle(f));
         self.seen().spawn_detached(task);
         submitted
     }

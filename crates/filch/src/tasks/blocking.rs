@@ -1,6 +1,7 @@
 //! Tasks that block, and say so, so that [stand-ins](crate::shared::stand_ins) work meanwhile.
 
 use crate::fork::here::Here;
+use crate::interrupts::poll;
 use crate::shared::stand_ins::Spares;
 use crate::tasks::{handle::Worker, levels::Level};
 use crate::worker::{home::current_home, plumbing::Pool};
@@ -38,13 +39,13 @@ where
     F: FnOnce() -> R,
 {
     let Some(spares) = spares_here() else { return f() };
-    // SAFETY: it is used at once.
-    unsafe { Here::current() }.pause();
+    Here::with(|here| {
+        here.pause();
+    });
     let blocked = spares.block();
     let result = f();
     drop(blocked);
-    // SAFETY: it is used at once.
-    unsafe { Here::current() }.poll();
+    poll();
     result
 }
 

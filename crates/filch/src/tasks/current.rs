@@ -57,8 +57,7 @@ impl Own<'_, Home> {
 /// # Ok::<(), filch::BuildError>(())
 /// ```
 pub fn yield_now() -> bool {
-    // SAFETY: it is used at once.
-    let run = |home: Own<'_, Home>| unsafe { Here::current() }.run_one(home.reach()) == Some(true);
+    let run = |home: Own<'_, Home>| Here::with(|here| here.run_one(home.reach())) == Some(true);
     let has_run = current_home().is_some_and(run);
     if !has_run {
         thread::yield_now();

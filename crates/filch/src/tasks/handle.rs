@@ -245,14 +245,11 @@ impl<P: Pool> ThreadPool<P> {
         F: for<'b> FnOnce(Worker<'b, P>) -> R + Send,
         R: Send,
     {
-        // SAFETY: `f` runs on a worker of this pool, of type `P`, whether here or after the entry; and the pool keeps
-        // its workers alive.
-        unsafe {
-            if self.common.here().is_some() {
-                return in_handle_style(Here::current().known::<P>(), f);
-            }
-            self.common.enter(|here| in_handle_style(here.known::<P>(), f))
+        if self.common.here().is_some() {
+            return with_handle(f);
         }
+        // SAFETY: after the entry, `f` runs on a worker of this pool, of type `P`; and the pool keeps its workers alive.
+        unsafe { self.common.enter(|here| in_handle_style(here.known::<P>(), f)) }
     }
 }
 
@@ -312,6 +309,12 @@ pub(crate) fn in_handle_style<P: Pool, L: Level, R>(
     let _detached = here.detach();
     // SAFETY: closure style is detached while the work runs.
     work(unsafe { Worker::new(here) })
+}
+
+/// Runs `work` with a handle for the current worker, in a job of its pool, which is of type `P`.
+#[inline]
+pub(crate) fn with_handle<P: Pool, R>(work: impl for<'b> FnOnce(Worker<'b, P>) -> R) -> R {
+    Here::with(|here| in_handle_style(here.of_pool::<P>().expect("a job runs in its pool"), work))
 }
 
 /// Tells the compiler the closure's signature.

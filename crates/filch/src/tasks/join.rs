@@ -121,9 +121,7 @@ where
     RA: Send,
     RB: Send,
 {
-    // SAFETY: it is used at once; from outside, `ByClosure` moves to a worker first, for which its parts are `Send`, as
-    // they are here.
-    fast_path::join(unsafe { Here::current() }, ByClosure(a), ByClosure(b))
+    fast_path::join_here(ByClosure(a), ByClosure(b))
 }
 
 /// A branch in closure style. [`join()`] makes only branches whose parts are `Send`.

@@ -37,9 +37,7 @@ where
     RA: Send,
     RB: Send,
 {
-    // SAFETY: it is used at once; from outside, `ByContext` moves to a worker first, for which its parts are `Send`, as
-    // they are here.
-    fast_path::join(unsafe { Here::current() }, ByContext(a), ByContext(b))
+    fast_path::join_here(ByContext(a), ByContext(b))
 }
 
 /// A branch of [`join_context`]; its parts are `Send`.

@@ -57,8 +57,7 @@ impl Common {
         let job = unsafe {
             Spawned::new(move || {
                 let (place, over) = (place, over);
-                // A job that begins has the exact head.
-                let result = catch_unwind(AssertUnwindSafe(|| f.into_inner()(Here::current())));
+                let result = catch_unwind(AssertUnwindSafe(|| Here::with(f.into_inner())));
                 *place.0 = Some(result);
                 current_home().expect("a job runs on a worker").ends();
                 Latch::end(over.0);

@@ -38,8 +38,7 @@ impl Running {
 pub(crate) fn wait_until(is_done: impl Fn() -> bool) {
     let mut patience = Patience::default();
     while !is_done() {
-        // SAFETY: it is used at once.
-        if current_home().is_some() && unsafe { Here::current() }.run_one(Reach::All) == Some(true) {
+        if Here::with(|here| here.run_one(Reach::All)) == Some(true) {
             patience.renew();
         } else {
             patience.wait_or_nap();

@@ -15,7 +15,7 @@ use crate::shared::{common::Common, policy::Idle};
 use crate::threads::builder::{Builder, Hook};
 use crate::threads::running::{Interrupter, Running, aside};
 use crate::threads::{defaults::LEAST_STACK_SIZE, error::BuildError, thread_pool::ThreadPool};
-use crate::unwind::{abort_on_panic, warn};
+use crate::unwind::warn;
 use crate::wait;
 use crate::worker::{core::Core, plumbing::Pool};
 
@@ -125,7 +125,7 @@ impl<P: Pool> Builder<P> {
                     let core = &cores[worker];
                     core.home.common.has_come_late();
                     // SAFETY: this thread is the worker until the thread ends.
-                    unsafe { work(core, stack_size, begins, || (), || ()) };
+                    unsafe { wait::work(core, stack_size, begins, || (), || ()) };
                 })
             };
             match start(usual) {
@@ -206,7 +206,7 @@ impl<P: Pool> Builder<P> {
             let _listening = handler.map(|handler| unsafe { Listening::new(&core.detached, handler) });
             let call = |hook: Option<Hook>| hook.into_iter().for_each(|hook| hook(index));
             // SAFETY: this thread is the worker until the thread ends, and its task stack is empty.
-            unsafe { work(core, stack_size, begins, || call(on_start), || call(on_exit)) };
+            unsafe { wait::work(core, stack_size, begins, || call(on_start), || call(on_exit)) };
         })
     }
 }
@@ -237,15 +237,6 @@ unsafe fn send_to_all(common: &Common, threads: &[Name]) {
             unsafe { signals::send(thread) };
         }
     }
-}
-
-/// As [`wait::work`], for a thread that does nothing else: a panic ends the process.
-///
-/// # Safety
-/// As there.
-unsafe fn work<P: Pool>(core: &Core<P>, stack: usize, begins: Begins, start: impl FnOnce(), exit: impl FnOnce()) {
-    // SAFETY: the caller's promise.
-    abort_on_panic("a worker's thread panicked", || unsafe { wait::work(core, stack, begins, start, exit) });
 }
 
 impl<P: Pool> ThreadPool<P> {

@@ -2,9 +2,10 @@
 //!
 //! Invariant: a table is called only with a `Here` at its own front, so the worker's pool is of the table's type.
 
+use std::any::TypeId;
 use std::marker::PhantomData;
 
-use crate::fork::front::{Meanwhile, Operations, Popped};
+use crate::fork::front::{Cold, Meanwhile, Operations, Popped};
 use crate::fork::here::Here;
 use crate::protocol::{order::Height, state::Settled};
 use crate::wait;
@@ -17,36 +18,32 @@ impl<P: Pool> Tables<P> {
     /// The tables of the stack front and of the detached front.
     pub(crate) const BOTH: [&'static Operations; 2] = [&Self::ON_STACK, &Self::DETACHED];
 
-    const ON_STACK: Operations = Operations {
-        // SAFETY: the table is for pools of type `P`, and the front's scratch slot holds a task to push:
-        // `Operations::push`.
-        push: |here| unsafe { P::push_on_stack(&here.known()) },
-        // SAFETY: the table is for pools of type `P`, and the task is the newest on the stack: `Operations::pop`.
-        pop: |here, meanwhile| unsafe { P::pop_from_stack(here.known(), meanwhile) },
-        ..Self::DETACHED
+    // SAFETY: the table is for pools of type `P`. The front's scratch slot holds a task to push (`Operations::push`), and
+    // the popped task is the newest on the stack (`Operations::pop`).
+    const ON_STACK: Operations = unsafe {
+        Operations {
+            push: |here| P::push_on_stack(&here.known()),
+            pop: |here, meanwhile| P::pop_from_stack(here.known(), meanwhile),
+            ..Self::DETACHED
+        }
     };
 
-    const DETACHED: Operations = Operations {
-        // SAFETY: the table is for pools of type `P`.
-        push: |here| push_aside::<P>(&unsafe { here.known() }),
-        // SAFETY: the table is for pools of type `P`; the newest task kept aside is that of the newest fork.
-        pop: |here, meanwhile| unsafe { pop_aside::<P>(here.known(), meanwhile) },
-        // SAFETY: the table is for pools of type `P`, and this front is the current one.
-        wait_until: |here, latch, before, only| unsafe { wait::wait_until::<P>(here.known(), latch, before, only) },
-        // SAFETY: the table is for pools of type `P`, and the caller promises that the worker was idle.
-        visit: |here, work| unsafe { wait::visit::<P>(here.known(), work) },
-        // SAFETY: the table is for pools of type `P`.
-        run_one: |here, reach| wait::run_one::<P>(unsafe { here.known() }, reach),
-        // SAFETY: the table is for pools of type `P`.
-        has_own: |here| P::has_own(&unsafe { here.known() }),
-        // SAFETY: the table is for pools of type `P`.
-        wants_work: |here| P::wants_more(&unsafe { here.known() }),
-        // SAFETY: the table is for pools of type `P`.
-        poll: |here| P::poll(&unsafe { here.known() }),
-        // SAFETY: the table is for pools of type `P`.
-        pause: |here| wait::pause::<P>(&unsafe { here.known() }),
-        // SAFETY: the table is for pools of type `P`.
-        interrupt: |here| P::interrupt(&unsafe { here.known() }),
+    // SAFETY: the table is for pools of type `P`. The newest task kept aside is that of the newest fork, the front of
+    // `wait_until` is the current one, and the worker of `visit` was idle: `Operations`.
+    const DETACHED: Operations = unsafe {
+        Operations {
+            pool: TypeId::of::<P>,
+            push: |here| push_aside::<P>(&here.known()),
+            pop: |here, meanwhile| pop_aside::<P>(here.known(), meanwhile),
+            wait_until: |here, latch, before, only| wait::wait_until::<P>(here.known(), latch, before, only),
+            visit: |here, work| wait::visit::<P>(here.known(), work),
+            run_one: Cold(|here, reach| wait::run_one::<P>(here.known(), reach)),
+            has_own: Cold(|here, ()| P::has_own(&here.known())),
+            wants_work: Cold(|here, ()| P::wants_more(&here.known())),
+            poll: Cold(|here, ()| P::poll(&here.known())),
+            pause: Cold(|here, ()| wait::pause::<P>(&here.known())),
+            interrupt: Cold(|here, ()| P::interrupt(&here.known())),
+        }
     };
 }
 

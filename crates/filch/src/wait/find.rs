@@ -89,6 +89,14 @@ pub(super) struct Won {
     job: NonNull<Job>,
 }
 
+impl Won {
+    /// The job's state, until it is settled.
+    fn state(&self) -> &JobState<Native> {
+        // SAFETY: the queue gave the job to this thread alone, and its owner waits until it is settled.
+        &unsafe { self.job.as_ref() }.state
+    }
+}
+
 /// Runs what the worker has spawned since it forked the task of `state`, at the height `below`, which it is about to
 /// join; until the task has ended, if a thief has it or the worker runs it meanwhile. If the worker must not help, or
 /// its stack is low, it leaves all for later.
@@ -394,11 +402,11 @@ impl<'w, P: Pool> Spot<'w, P> {
                 if victim != self.home().index {
                     self.home().counters.steals.bump();
                 }
-                let Won { owner, job } = self.claim_job(victim, job);
+                let won = self.claim_job(victim, job);
                 if reluctantly {
-                    self.home().reluctantly(|| self.run_stolen(owner, job));
+                    self.home().reluctantly(|| self.run_stolen(won));
                 } else {
-                    self.run_stolen(owner, job);
+                    self.run_stolen(won);
                 }
             }
             Find::Won(won) => self.run_won(won),
@@ -415,14 +423,12 @@ impl<'w, P: Pool> Spot<'w, P> {
             return None;
         }
         let won = self.claim_job(victim, self.steal(victim, true)?);
-        let Won { owner, job } = won;
         // The steal has acquired everything that the owner did before it published the loot, including the end of its
         // former task.
         // Only the victim's own tasks are descendants.
-        if is_cold() || guard.is_some() && owner != victim {
-            // SAFETY: the owner waits until the job is settled.
-            let owner_sleeps = unsafe { job.as_ref() }.state.give_back();
-            self.wake_owner(owner, owner_sleeps);
+        if is_cold() || guard.is_some() && won.owner != victim {
+            let owner_sleeps = won.state().give_back();
+            self.wake_owner(won.owner, owner_sleeps);
             return None;
         }
         Some(won)
@@ -430,17 +436,16 @@ impl<'w, P: Pool> Spot<'w, P> {
 
     /// Claims a task just won from `victim`.
     fn claim_job(&self, victim: usize, job: NonNull<Job>) -> Won {
-        // SAFETY: the queue gave the job to this thread alone, and the owner waits until it is settled.
-        let owner = self.claim(victim, &unsafe { job.as_ref() }.state);
-        Won { owner, job }
+        let won = Won { owner: victim, job };
+        Won { owner: self.claim(victim, won.state()), job }
     }
 
     /// Runs what this worker has stolen and claimed.
-    pub(super) fn run_won(&self, Won { owner, job }: Won) {
+    pub(super) fn run_won(&self, won: Won) {
         if P::may_have_own(&self.here) {
-            self.home().on_detour(|| self.run_stolen(owner, job));
+            self.home().on_detour(|| self.run_stolen(won));
         } else {
-            self.run_stolen(owner, job);
+            self.run_stolen(won);
         }
     }
 
@@ -461,15 +466,14 @@ impl<'w, P: Pool> Spot<'w, P> {
         victim
     }
 
-    /// Runs a claimed job of `owner`'s, and settles it.
-    fn run_stolen(&self, owner: usize, job: NonNull<Job>) {
-        let panicked = self.home().doing(Activity::Task { owner }, || {
+    /// Runs a claimed job, and settles it.
+    fn run_stolen(&self, won: Won) {
+        let panicked = self.home().doing(Activity::Task { owner: won.owner }, || {
             // SAFETY: this worker has won the job, which was forked in its pool.
-            unsafe { job::call(job, self.below()) }
+            unsafe { job::call(won.job, self.below()) }
         });
-        // SAFETY: the job's memory stays until it is settled, and is not touched afterwards.
-        let owner_sleeps = unsafe { job.as_ref() }.state.finish(panicked);
-        self.wake_owner(owner, owner_sleeps);
+        let owner_sleeps = won.state().finish(panicked);
+        self.wake_owner(won.owner, owner_sleeps);
     }
 
     fn wake_owner(&self, owner: usize, sleeps: bool) {

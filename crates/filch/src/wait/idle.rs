@@ -18,7 +18,7 @@ use crate::protocol::{latch::Pending, order::Height};
 use crate::shared::guest::{Guests, Outlook};
 use crate::shared::{common::Lane, late::Begins, stand_ins::Spares};
 use crate::timeline::Activity;
-use crate::unwind::AbortOnUnwind;
+use crate::unwind::{AbortOnUnwind, abort_on_panic};
 use crate::worker::{core::Core, home::Home, latch::spawns_before, patience::Timed, plumbing::Pool};
 
 /// Lets a worker whose thread has not been started yet sleep. So a new pool's threads have nothing to do until there is
@@ -35,7 +35,8 @@ pub(crate) unsafe fn lie_down<P: Pool>(core: &Core<P>) {
 }
 
 /// Makes the current thread the worker `core` until its pool closes. The worker calls `start` before and `exit` after,
-/// and runs what they spawn. `stack_size` is the size of the thread's stack, or a lower bound; 0 if unknown.
+/// and runs what they spawn. `stack_size` is the size of the thread's stack, or a lower bound; 0 if unknown. A panic in
+/// `start` or `exit` ends the process.
 ///
 /// # Safety
 /// No other thread is that worker, unless it begins asleep; and its task stack is empty.
@@ -46,27 +47,29 @@ pub(crate) unsafe fn work<P: Pool>(
     start: impl FnOnce(),
     exit: impl FnOnce(),
 ) {
-    if core.home.index == 0 {
-        core.home.common.has_begun();
-    }
-    let spares = core.home.common.spares.as_ref().filter(|spares| spares.has(core.home.index));
-    let _life = spares.map(|spares| spares.lives(core.home.index));
-    if begins == Begins::Asleep {
-        core.home.common.dormitory.place(core.home.index).rest();
-    }
-    core.home.begins(stack_size);
-    // SAFETY: this thread is the worker from here on, and its stack is empty; the hooks leave it as they find it.
-    let here = || unsafe { Here::<P>::new(P::front(core), core.pool.bottom()) };
-    let outer = here();
-    let _entered = outer.enter();
-    start();
-    match spares {
-        Some(spares) => stand_in(here, spares, core, begins),
-        None => live(here(), begins),
-    }
-    core.home.common.leaves();
-    exit();
-    live(here(), Begins::Awake);
+    abort_on_panic("a worker's thread panicked", || {
+        if core.home.index == 0 {
+            core.home.common.has_begun();
+        }
+        let spares = core.home.common.spares.as_ref().filter(|spares| spares.has(core.home.index));
+        let _life = spares.map(|spares| spares.lives(core.home.index));
+        if begins == Begins::Asleep {
+            core.home.common.dormitory.place(core.home.index).rest();
+        }
+        core.home.begins(stack_size);
+        // SAFETY: this thread is the worker from here on, and its stack is empty; the hooks leave it as they find it.
+        let here = || unsafe { Here::<P>::new(P::front(core), core.pool.bottom()) };
+        let outer = here();
+        let _entered = outer.enter();
+        start();
+        match spares {
+            Some(spares) => stand_in(here, spares, core, begins),
+            None => live(here(), begins),
+        }
+        core.home.common.leaves();
+        exit();
+        live(here(), Begins::Awake);
+    });
 }
 
 /// Lives as a stand-in, whenever it is needed. One that begins asleep is counted as at work.

@@ -285,8 +285,7 @@ mod tests {
     fn on_a_worker(pool: Builder<Split>, f: impl FnOnce(Here<'_, Split>) + Send) {
         let pool = pool.workers(1).build().unwrap();
         pool.install(|| {
-            // SAFETY: this thread is a worker of this pool, and `f` leaves the stack as it finds it.
-            f(unsafe { Here::current().known() });
+            Here::with(|here| f(here.of_pool().unwrap()));
         });
     }
 

@@ -110,8 +110,7 @@ impl<P: Known> Here<'_, P> {
 /// # Panics
 /// Outside all pools.
 pub(crate) fn spawn_detached_here(task: impl FnOnce() + Send + 'static) {
-    // SAFETY: it is used at once, to spawn.
-    unsafe { Here::current() }.spawn_detached(task);
+    Here::with(|here| here.spawn_detached(task));
 }
 
 impl Own<'_, Home> {

@@ -320,17 +320,15 @@ impl<'w> Here<'w> {
     /// Returns the worker; `None` outside.
     #[inline]
     pub(crate) fn home(&self) -> Option<Own<'w, Home>> {
-        // SAFETY: the front is one of this thread's worker.
-        self.front().home().map(|home| unsafe { Own::new(home) })
+        self.home_of_any()
     }
 
     /// Answers thieves from a signal handler, if that is possible now.
     #[cfg(unix)]
     pub(crate) fn interrupted(self) {
-        let (Some(home), Some(operations)) = (self.home(), self.front().operations) else { return };
+        let Some(home) = self.home() else { return };
         home.is_interrupted.set(true);
-        // SAFETY: the table is that of this front.
-        if unsafe { (operations.interrupt)(self) } {
+        if self.cold(|operations| &operations.interrupt, ()) == Some(true) {
             // With signals, the worker itself does not count interrupts.
             home.counters.interrupts.bump();
         }
@@ -338,7 +336,14 @@ impl<'w> Here<'w> {
     }
 }
 
-impl<P: Known> Here<'_, P> {
+impl<'w, P: Known> Here<'w, P> {
+    /// Returns the worker; `None` outside.
+    #[inline]
+    pub(crate) fn home_of_any(&self) -> Option<Own<'w, Home>> {
+        // SAFETY: the front is one of this thread's worker.
+        self.front().home().map(|home| unsafe { Own::new(home) })
+    }
+
     /// Whether other workers would see a fork made here at once, and do not see enough.
     #[inline]
     pub(crate) fn lends(&self) -> bool {
@@ -351,10 +356,8 @@ impl<P: Known> Here<'_, P> {
     #[inline]
     pub(crate) fn poll(self) {
         let here = self.of_any();
-        let (Some(home), Some(operations)) = (here.home(), here.front().operations) else { return };
-        if home.is_polling() {
-            // SAFETY: the table is that of this front.
-            unsafe { (operations.poll)(here) };
+        if here.home().is_some_and(Own::is_polling) {
+            here.cold(|operations| &operations.poll, ());
         }
     }
 }
@@ -371,8 +374,7 @@ impl Common {
     #[inline(never)]
     pub(crate) fn hand_in(&self, job: Spawned) {
         match self.here() {
-            // SAFETY: it is used at once, to spawn.
-            Some(_) => unsafe { Here::current() }.spawn(job),
+            Some(_) => Here::with(|here| here.spawn(job)),
             None => _ = self.inject(job),
         }
     }

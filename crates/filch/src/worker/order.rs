@@ -280,9 +280,7 @@ impl<P: Known> Here<'_, P> {
     /// # Panics
     /// Outside all pools.
     pub(crate) fn spawner(&self) -> Own<'_, Home> {
-        let home = self.front().home().expect("only workers spawn");
-        // SAFETY: the front is one of this thread's worker.
-        unsafe { Own::new(home) }
+        self.home_of_any().expect("only workers spawn")
     }
 
     /// Whether its newest fork that has not been run, if it has one, is newer than its newest job.

@@ -12,16 +12,81 @@
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::cell::UnsafeCell;
 use std::collections::VecDeque;
-use std::mem::MaybeUninit;
+use std::marker::PhantomData;
+use std::mem::{MaybeUninit, offset_of};
+use std::ops::Deref;
 use std::ptr::{self, NonNull};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use filch_memory::Native;
 
-use crate::protocol::lineage::{Lineage, Returned};
+use crate::protocol::lineage::{Descent, Lineage, Returned};
 
 /// A job without its work: its identity and its counts.
 pub(super) type Kin = Lineage<Native>;
+
+/// A job of the run `'s`, or the run itself. Invariant: it is the [root](Self::root), or the first field of a place, of
+/// whose block it may find the rest; and `'s` does not outlive the blocks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct KinPtr<'s> {
+    kin: NonNull<Kin>,
+    /// Invariant, so that runs cannot be confused.
+    run: PhantomData<fn(&'s ()) -> &'s ()>,
+}
+
+// SAFETY: it gives access only to atomics, which stay as long as the run's jobs do.
+unsafe impl Send for KinPtr<'_> {}
+// SAFETY: a shared one gives access to the same atomics.
+unsafe impl Sync for KinPtr<'_> {}
+
+impl Deref for KinPtr<'_> {
+    type Target = Kin;
+
+    #[inline(always)]
+    fn deref(&self) -> &Kin {
+        // SAFETY: I2, for `'s`.
+        unsafe { self.kin.as_ref() }
+    }
+}
+
+impl<'s> KinPtr<'s> {
+    pub(super) fn root(root: &'s Kin) -> Self {
+        Self { kin: NonNull::from(root), run: PhantomData }
+    }
+
+    /// The job in a place.
+    ///
+    /// # Safety
+    /// [`Blocks::take`] of a worker of the run returned the place.
+    #[inline(always)]
+    pub(super) unsafe fn of(place: NonNull<JobPlace>) -> Self {
+        Self { kin: place.cast(), run: PhantomData }
+    }
+
+    /// The place of a job that is not the root.
+    pub(super) fn place(self) -> NonNull<JobPlace> {
+        self.kin.cast()
+    }
+
+    /// [Begins](Lineage::begin) a child of `parent` here.
+    #[inline(always)]
+    pub(super) fn begin_child(self, parent: Self, known: bool) -> u32 {
+        self.begin(Some(parent.kin), known)
+    }
+
+    /// Returns the parent of this unfinished or just finished job.
+    #[inline(always)]
+    pub(super) fn parent(self) -> Option<Self> {
+        // Only `begin_child` sets it.
+        self.deref().parent().map(|kin| Self { kin, run: PhantomData })
+    }
+
+    /// Returns the relation of the known job of that life to the unfinished job `ancestor`.
+    pub(super) fn descent_from(self, life: u32, ancestor: Self) -> Descent {
+        // SAFETY: I2: all places stay until the run is over.
+        unsafe { self.deref().descent_from(life, ancestor.kin) }
+    }
+}
 
 /// Runs the work in a place for a worker, or drops it if the worker is null.
 type RunFn = unsafe fn(place: NonNull<JobPlace>, worker: *mut ());
@@ -51,15 +116,29 @@ impl JobPlace {
     /// The place is the caller's, and holds no work.
     #[inline]
     pub(super) unsafe fn fill<W, F: FnOnce(&mut W)>(place: NonNull<Self>, work: F) {
-        // SAFETY: the place is the caller's. A closure that fits, or a box, fits there.
+        // SAFETY: the place is the caller's, and a closure that fits, or a box, fits there.
         unsafe {
-            let run: RunFn = if const { fits::<F>() } {
-                Self::work(place).cast::<F>().write(work);
-                |place, worker| call(Self::work(place).cast::<F>().read(), worker.cast::<W>())
+            if const { fits::<F>() } {
+                Self::fill_with(place, work);
             } else {
-                Self::work(place).cast::<Box<F>>().write(Box::new(work));
-                |place, worker| call(Self::work(place).cast::<Box<F>>().read(), worker.cast::<W>())
+                Self::fill_with(place, Box::new(work));
+            }
+        }
+    }
+
+    /// # Safety
+    /// As for [`JobPlace::fill`]; and `work` fits.
+    #[inline]
+    unsafe fn fill_with<W, F: FnOnce(&mut W)>(place: NonNull<Self>, work: F) {
+        // SAFETY: as the caller promises for the place, and the caller of `run` for the worker.
+        unsafe {
+            let run: RunFn = |place, worker| {
+                let work = Self::work(place).cast::<F>().read();
+                if let Some(worker) = worker.cast::<W>().as_mut() {
+                    work(worker);
+                }
             };
+            Self::work(place).cast::<F>().write(work);
             (&raw mut (*place.as_ptr()).run).cast::<RunFn>().write(run);
         }
     }
@@ -77,19 +156,8 @@ impl JobPlace {
         unsafe { (&raw const (*place.as_ptr()).run).cast::<RunFn>().read()(place, worker) };
     }
 
-    fn work(place: NonNull<Self>) -> *mut [MaybeUninit<u64>; 5] {
-        // SAFETY: a place is allocated memory.
-        unsafe { (&raw mut (*place.as_ptr()).work).cast() }
-    }
-}
-
-/// # Safety
-/// `worker` is null, or points to a worker that nobody else uses.
-#[inline]
-unsafe fn call<W>(work: impl FnOnce(&mut W), worker: *mut W) {
-    // SAFETY: the caller's promise.
-    if let Some(worker) = unsafe { worker.as_mut() } {
-        work(worker);
+    fn work(place: NonNull<Self>) -> *mut u8 {
+        place.as_ptr().cast::<u8>().wrapping_add(offset_of!(Self, work))
     }
 }
 
@@ -191,14 +259,15 @@ impl<'j> Blocks<'j> {
             self.refill();
         }
         let place = self.next;
-        // SAFETY: `place` is not the end, so it is a place of the block, and the next is another or the end.
-        self.next = unsafe { place.add(1) };
-        if self.are_fresh {
-            // SAFETY: as above; no other thread has the place yet.
-            unsafe { (&raw mut (*place).kin).write(Kin::default()) };
+        // SAFETY: `place` is not the end, so it is a place of the block, which no other thread has; the next is another
+        // or the end.
+        unsafe {
+            self.next = place.add(1);
+            if self.are_fresh {
+                (&raw mut (*place).kin).write(Kin::default());
+            }
+            NonNull::new_unchecked(place)
         }
-        // SAFETY: it is a place of a block.
-        unsafe { NonNull::new_unchecked(place) }
     }
 
     #[cold]

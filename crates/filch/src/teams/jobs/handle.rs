@@ -3,10 +3,8 @@
 //! Invariant: a handle does not outlive the run whose job it names.
 
 use std::fmt;
-use std::marker::PhantomData;
-use std::ptr::NonNull;
 
-use super::blocks::Kin;
+use super::blocks::KinPtr;
 
 /// A handle to a job of the run `'s`, to wait for it.
 ///
@@ -28,17 +26,11 @@ use super::blocks::Kin;
 ///     Jobs::new(1).run(|other| other.wait(job));
 /// });
 /// ```
+#[derive(PartialEq, Eq)]
 pub struct Job<'s> {
-    pub(super) kin: NonNull<Kin>,
+    pub(super) kin: KinPtr<'s>,
     pub(super) life: u32,
-    /// Invariant, so that runs cannot be confused.
-    pub(super) run: PhantomData<fn(&'s ()) -> &'s ()>,
 }
-
-// SAFETY: it gives access only to atomics, which stay as long as the run's jobs do.
-unsafe impl Send for Job<'_> {}
-// SAFETY: a shared handle gives access to the same atomics.
-unsafe impl Sync for Job<'_> {}
 
 impl Clone for Job<'_> {
     fn clone(&self) -> Self {
@@ -47,15 +39,6 @@ impl Clone for Job<'_> {
 }
 
 impl Copy for Job<'_> {}
-
-impl PartialEq for Job<'_> {
-    /// Whether both are the same job.
-    fn eq(&self, other: &Self) -> bool {
-        (self.kin, self.life) == (other.kin, other.life)
-    }
-}
-
-impl Eq for Job<'_> {}
 
 impl fmt::Debug for Job<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -77,11 +60,6 @@ impl Job<'_> {
     /// ```
     #[inline]
     pub fn is_over(&self) -> bool {
-        self.kin().is_over(self.life)
-    }
-
-    pub(super) fn kin(&self) -> &Kin {
-        // SAFETY: the blocks and the root stay until the run is over, and `'s` does not outlive the run's jobs.
-        unsafe { self.kin.as_ref() }
+        self.kin.is_over(self.life)
     }
 }

@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::ptr::NonNull;
 use std::sync::Arc;
 
 use filch_memory::Native;
@@ -143,7 +142,7 @@ impl<Q: Queue<Native>> Team<Q> {
             let part = |worker: &mut JobWorker<'_, 'env, Q>| {
                 let result = catch_unwind(AssertUnwindSafe(|| body(worker)));
                 let result = result.map_err(|payload| shared.has_panicked(payload)).ok();
-                worker.finish(NonNull::from(&shared.root));
+                worker.finish(worker.root().kin);
                 worker.live();
                 result
             };

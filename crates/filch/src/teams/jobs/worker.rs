@@ -8,7 +8,7 @@ use std::ptr::{self, NonNull};
 use filch_memory::Native;
 use filch_queue::{ChaseLev, Queue, Task};
 
-use super::blocks::{Blocks, JobPlace, Kin};
+use super::blocks::{Blocks, JobPlace, KinPtr};
 use super::handle::Job;
 use super::shared::{Abandoned, Parts, Shared};
 use crate::protocol::lineage::Descent;
@@ -47,10 +47,10 @@ pub struct JobWorker<'s, 'env: 's, Q: Queue<Native> = ChaseLev> {
     queue: WorkerQueue<Q>,
     blocks: Blocks<'s>,
     /// The job being run, which is unfinished; for the caller's worker, at the bottom, the run itself.
-    current: NonNull<Kin>,
+    current: KinPtr<'s>,
     /// Parts of one job that are finished but not yet subtracted. This does not delay the job's end: while there are
     /// such parts, this worker is running another part of the job, or about to look for its next job.
-    put_off: PutOff,
+    put_off: PutOff<'s>,
     /// A copy of `parts` in [`Shared`].
     parts: Parts,
     shared: &'s Shared<'s>,
@@ -64,8 +64,8 @@ pub struct JobWorker<'s, 'env: 's, Q: Queue<Native> = ChaseLev> {
 unsafe impl<Q: Queue<Native>> Send for JobWorker<'_, '_, Q> {}
 
 /// A number of finished parts of a job.
-struct PutOff {
-    kin: NonNull<Kin>,
+struct PutOff<'s> {
+    kin: KinPtr<'s>,
     parts: u32,
 }
 
@@ -82,7 +82,7 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
     /// Creates a worker on an empty queue.
     pub(super) fn new(index: usize, queue: WorkerQueue<Q>, shared: &'s Shared<'s>) -> Self {
         let blocks = Blocks::new(index, shared.spare);
-        let root = NonNull::from(&shared.root);
+        let root = KinPtr::root(&shared.root);
         let put_off = PutOff { kin: root, parts: 0 };
         Self { index, queue, blocks, current: root, put_off, parts: shared.parts, shared, run: PhantomData }
     }
@@ -132,8 +132,8 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
     #[inline]
     pub fn spawn<F: FnOnce(&mut Self) + Send + 's>(&mut self, work: F) {
         self.add_to(self.current);
-        let (place, _) = self.make(self.current, work, false);
-        self.queue.push(Task::from_ptr(place));
+        let job = self.make(self.current, work, false);
+        self.queue.push(Task::from_ptr(job.kin.place()));
     }
 
     /// Spawns all of `works`, as [`JobWorker::spawn`] does, with one update for 32 children.
@@ -157,8 +157,7 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
         loop {
             let mut batch = Batch { worker: self, places: [NonNull::dangling(); BATCH], len: 0 };
             for work in works.by_ref().take(BATCH) {
-                let (place, _) = batch.worker.make(batch.worker.current, work, false);
-                batch.places[batch.len] = place;
+                batch.places[batch.len] = batch.worker.make(batch.worker.current, work, false).kin.place();
                 batch.len += 1;
             }
             if batch.len < BATCH {
@@ -196,10 +195,8 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
     /// # Panics
     /// As [`JobWorker::spawn`]; and if `ancestor` is not an ancestor.
     pub fn start_under<F: FnOnce(&mut Self) + Send + 's>(&mut self, ancestor: Job<'s>, work: F) -> Job<'s> {
-        let mut line = std::iter::successors(Some(self.current), |kin| {
-            // SAFETY: the current job and its ancestors are unfinished, so their places are theirs.
-            unsafe { kin.as_ref() }.parent()
-        });
+        // The current job and its ancestors are unfinished, so their places are theirs.
+        let mut line = std::iter::successors(Some(self.current), |kin| kin.parent());
         let is_ancestor = ancestor.kin == self.root().kin || line.any(|kin| kin == ancestor.kin);
         assert!(is_ancestor && !ancestor.is_over(), "only ancestors of the current job can get children from it");
         self.start_in(ancestor.kin, work)
@@ -207,12 +204,12 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
 
     /// Returns the current job.
     pub fn current(&mut self) -> Job<'s> {
-        Job { kin: self.current, life: self.kin().make_known(), run: PhantomData }
+        Job { kin: self.current, life: self.current.make_known() }
     }
 
     /// Returns the run itself, the ancestor of all jobs.
     pub fn root(&self) -> Job<'s> {
-        Job { kin: NonNull::from(&self.shared.root), life: self.shared.root_life, run: PhantomData }
+        Job { kin: KinPtr::root(&self.shared.root), life: self.shared.root_life }
     }
 
     /// Waits until a descendant of the current job and all its own descendants are over. Meanwhile the worker runs
@@ -228,9 +225,7 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
     /// too.
     pub fn wait(&mut self, job: Job<'s>) {
         if !job.is_over() {
-            // SAFETY: all places stay until the run is over.
-            let descent = unsafe { job.kin().descent_from(job.life, self.current) };
-            let is_descendant = match descent {
+            let is_descendant = match job.kin.descent_from(job.life, self.current) {
                 Descent::Descendant => job.kin != self.current,
                 Descent::Unrelated => false,
                 Descent::Over => true,
@@ -246,7 +241,7 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
     /// If any job of the run has panicked, in which case the run panics too.
     #[inline]
     pub fn wait_for_children(&mut self) {
-        self.help_until(|worker| worker.kin().is_left_with(1 + worker.put_off_of(worker.current)));
+        self.help_until(|worker| worker.current.is_left_with(1 + worker.put_off_of(worker.current)));
     }
 
     /// Answers thieves, for long jobs that make no others.
@@ -267,16 +262,9 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
         self.shared.is_stopped()
     }
 
-    fn kin(&self) -> &Kin {
-        // SAFETY: the current job is unfinished, so its place is its own.
-        unsafe { self.current.as_ref() }
-    }
-
     /// Counts a child of the current job or an ancestor.
     #[inline]
-    fn add_to(&self, parent: NonNull<Kin>) {
-        // SAFETY: the current job is unfinished, and so are its ancestors.
-        let parent = unsafe { parent.as_ref() };
+    fn add_to(&self, parent: KinPtr<'s>) {
         match self.parts {
             Parts::Together => parent.add(1),
             Parts::OneByOne => parent.add_by_update(),
@@ -284,27 +272,23 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
     }
 
     #[inline]
-    fn start_in<F: FnOnce(&mut Self) + Send + 's>(&mut self, parent: NonNull<Kin>, work: F) -> Job<'s> {
+    fn start_in<F: FnOnce(&mut Self) + Send + 's>(&mut self, parent: KinPtr<'s>, work: F) -> Job<'s> {
         self.add_to(parent);
-        let (place, life) = self.make(parent, work, true);
-        self.queue.push(Task::from_ptr(place));
-        Job { kin: place.cast(), life, run: PhantomData }
+        let job = self.make(parent, work, true);
+        self.queue.push(Task::from_ptr(job.kin.place()));
+        job
     }
 
     /// Makes a job. Its parent counts it before any other thread learns of it.
     #[inline]
-    fn make<F: FnOnce(&mut Self) + Send + 's>(
-        &mut self,
-        parent: NonNull<Kin>,
-        work: F,
-        known: bool,
-    ) -> (NonNull<JobPlace>, u32) {
+    fn make<F: FnOnce(&mut Self) + Send + 's>(&mut self, parent: KinPtr<'s>, work: F, known: bool) -> Job<'s> {
         let place = self.blocks.take();
         // SAFETY: the place is this worker's, and holds no work.
         unsafe {
-            let life = place.cast::<Kin>().as_ref().begin(Some(parent), known);
+            let kin = KinPtr::of(place);
+            let life = kin.begin_child(parent, known);
             JobPlace::fill(place, work);
-            (place, life)
+            Job { kin, life }
         }
     }
 
@@ -346,7 +330,7 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
     #[inline(always)]
     fn help(&mut self, patience: &mut Patience, done: impl Fn(&Self) -> bool) {
         if let Some(task) = self.queue.pop() {
-            self.execute(task.as_ptr());
+            self.execute(task);
         } else {
             self.help_others(patience, done);
         }
@@ -359,7 +343,7 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
             if let Some(task) = self.queue.steal() {
                 self.queue.works();
                 patience.renew();
-                return self.execute(task.as_ptr());
+                return self.execute(task);
             }
             if done(self) {
                 return self.queue.works();
@@ -372,10 +356,10 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
 
     /// Runs a job, or drops it if the run is stopped, and finishes it.
     #[inline(always)]
-    fn execute(&mut self, place: NonNull<JobPlace>) {
-        let kin = place.cast::<Kin>();
-        // SAFETY: the job is unfinished, so the place is its own.
-        if unsafe { kin.as_ref() }.parent() != Some(self.put_off.kin) {
+    fn execute(&mut self, task: Task) {
+        // SAFETY: only this run's jobs are pushed, by their places.
+        let kin = unsafe { KinPtr::of(task.as_ptr()) };
+        if kin.parent() != Some(self.put_off.kin) {
             self.take_off();
         }
         let outer = std::mem::replace(&mut self.current, kin);
@@ -386,7 +370,7 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
             ptr::from_mut(self).cast()
         };
         // SAFETY: the queue gives out each job once, to workers of this run, whose types differ only in lifetimes.
-        let result = catch_unwind(AssertUnwindSafe(|| unsafe { JobPlace::run(place, worker) }));
+        let result = catch_unwind(AssertUnwindSafe(|| unsafe { JobPlace::run(kin.place(), worker) }));
         self.current = outer;
         if let Err(payload) = result {
             self.shared.has_panicked(payload);
@@ -394,13 +378,13 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
         self.finish(kin);
     }
 
-    fn put_off_of(&self, kin: NonNull<Kin>) -> u32 {
+    fn put_off_of(&self, kin: KinPtr<'s>) -> u32 {
         if self.put_off.kin == kin { self.put_off.parts } else { 0 }
     }
 
     /// Finishes a part of a job, and all ancestors that are then over; or puts this off, if it can wait.
     #[inline]
-    pub(super) fn finish(&mut self, mut kin: NonNull<Kin>) {
+    pub(super) fn finish(&mut self, mut kin: KinPtr<'s>) {
         if self.parts == Parts::OneByOne {
             while let Some(parent) = self.end(kin, 1) {
                 kin = parent;
@@ -413,8 +397,7 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
                 self.put_off.kin = kin;
             }
             self.put_off.parts += 1;
-            // SAFETY: the part is unfinished, so the place is the job's.
-            if !unsafe { kin.as_ref() }.is_left_with(self.put_off.parts) {
+            if !kin.is_left_with(self.put_off.parts) {
                 return;
             }
             let parts = std::mem::take(&mut self.put_off.parts);
@@ -439,16 +422,16 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
     /// Finishes parts of a job. If they were the last, gives back its place and returns the parent, of which the caller
     /// must then finish a part.
     #[inline]
-    fn end(&self, kin: NonNull<Kin>, parts: u32) -> Option<NonNull<Kin>> {
-        let finish = |kin: &Kin| match self.parts {
+    fn end(&self, kin: KinPtr<'s>, parts: u32) -> Option<KinPtr<'s>> {
+        let is_over = match self.parts {
             Parts::Together => kin.finish(parts),
             Parts::OneByOne => kin.finish_by_update(),
         };
-        // SAFETY: the parts are unfinished, so the place is the job's; and it still is if they were the last.
-        let parent = unsafe { finish(kin.as_ref()).then(|| kin.as_ref().parent()) }??;
+        // The place is the job's until it is given back.
+        let parent = is_over.then(|| kin.parent())??;
         // SAFETY: a job that has a parent lies in a place of its maker's blocks. It has been run or dropped, and is
         // over.
-        unsafe { self.blocks.give_back(kin.cast()) };
+        unsafe { self.blocks.give_back(kin.place()) };
         Some(parent)
     }
 }
@@ -467,7 +450,7 @@ impl<Q: Queue<Native>> Drop for Batch<'_, '_, '_, Q> {
     fn drop(&mut self) {
         if self.len > 0 {
             if self.worker.parts == Parts::Together {
-                self.worker.kin().add(self.len as u32);
+                self.worker.current.add(self.len as u32);
             }
             for place in &self.places[..self.len] {
                 if self.worker.parts == Parts::OneByOne {
