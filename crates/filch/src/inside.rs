@@ -3,7 +3,7 @@
 //! * [`host`]: for libraries that give filch another interface, as the drop-in for `rayon-core` does.
 //! * [`protocol`]: the protocols that workers follow, for checkers.
 //!
-//! It may change in any release.
+//! This module may change in any release.
 
 #[path = "host/mod.rs"]
 pub mod host;

@@ -23,12 +23,12 @@
 //! | a graph search: tasks make tasks, in any order | [`worklist`] |
 //! | very many small jobs, awaited with all that they spawn | [`jobs`] |
 //!
-//! It is not for tasks that wait for files, sockets or each other, since a task that blocks keeps its worker.
+//! This crate is not for tasks that wait for files, sockets or each other, since a task that blocks keeps its worker.
 //!
 //! <div class="warning">
 //!
-//! **Locks.** A worker that waits for a stolen part may run any other task meanwhile. If it holds a lock that this task
-//! wants, it waits for itself. Release locks before you fork, or build the pool with [`Wait::Leapfrog`].
+//! **Locks.** A worker that waits for a stolen part may run any other task meanwhile. If the worker holds a lock that
+//! this task wants, it waits for itself. Release locks before you fork, or build the pool with [`Wait::Leapfrog`].
 //!
 //! </div>
 //!
@@ -61,8 +61,8 @@
 //! assert_eq!(v, [1, 1, 2, 3, 4, 5, 6, 9]);
 //! ```
 //!
-//! The second closure becomes a task. Usually nobody steals it, and it runs right after the first, on the same thread.
-//! If an idle worker steals it, the first worker helps with parts of it while it waits.
+//! The second closure becomes a task. Usually nobody steals the task, and it runs right after the first closure, on the
+//! same thread. If an idle worker steals the task, the first worker helps with parts of the task while it waits.
 //!
 //! Loops are [`for_each`], [`map_reduce`] and, with the same floating-point result in every run, [`map_reduce_fixed`].
 //! They split only when somebody wants work:
@@ -82,9 +82,9 @@
 //!
 //! [`try_for_each`] and [`try_map_reduce`] end at the first error, such as the one that a request to [`Stop`] causes.
 //!
-//! A loop can have a state for each worker, such as a scratch buffer: [`for_each_init`]. [`PerWorker`] keeps such
-//! values beyond one loop. [`map_reduce_from`] takes a function that makes the neutral element, where [`map_reduce`]
-//! clones one.
+//! [`for_each_init`] gives a loop a state for each worker, such as a scratch buffer. [`PerWorker`] keeps such values
+//! beyond one loop. [`map_reduce_from`] takes a function that makes the neutral element, whereas [`map_reduce`] clones
+//! one.
 //!
 //! For tasks that may outlive their spawner, use a [`scope`]; for a result that is wanted later, [`submit`]; for jobs
 //! that nobody awaits, [`spawn`].
@@ -113,10 +113,10 @@
 //!
 //! [`Worker::fork_all`] forks any number of tasks at once; [`Worker::for_each`] and its siblings are the loops. If the
 //! body of a loop forks or loops in turn, use [`Worker::for_each_with`] and its siblings, which pass a handle to the
-//! body. `#[inline_recursion(3)]`, of the feature `macros`, on a recursive function makes the compiler unroll it
-//! through its forks, so that only every third level is a real call; a function that is generic in its handle's
-//! [level](levels) is inlined without an attribute. Both styles may be nested in each other; in handle style, forks in
-//! closure style take a slower path.
+//! body. The attribute `#[inline_recursion(3)]`, of the feature `macros`, makes the compiler unroll a recursive
+//! function through its forks, so that only every third level is a real call; a function that is generic in its
+//! handle's [level](levels) is inlined without an attribute. Handle style and closure style may be nested in each
+//! other; within handle style, forks in closure style take a slower path.
 //!
 //! # Pools
 //!
@@ -124,8 +124,9 @@
 //! makes other pools: it sets the number of workers, pinning, stack sizes, and what workers do while they wait. If the
 //! number of workers is not set, only as many work at once as the processors and the container's quota allow
 //! ([`Builder::follow_processors`]). [`ThreadPool::run`] enters a pool in handle style, [`ThreadPool::install`] in
-//! closure style. The caller takes the seat of a sleeping worker, so a short call costs little; its tasks then use the
-//! caller's stack and thread-local variables ([`Builder::caller_works`]). Dropping a pool joins its threads.
+//! closure style. The caller takes the seat of a sleeping worker, so a short call costs little; the tasks of the call
+//! then use the caller's stack and thread-local variables ([`Builder::caller_works`]). Dropping a pool joins its
+//! threads.
 //!
 //! A task that blocks its thread calls [`blocking`], so that a [spare worker](Builder::spares) works meanwhile.
 //! [`spawn_whenever`] and [`submit_whenever`] are for jobs that can wait: workers run them when they have nothing else
@@ -147,9 +148,9 @@
 //! [`pool::Split`], the direct task stack of Lace; [`pool::Wool`] is Wool's. [`pool::Queued`] makes a pool from most
 //! queues of the crate `filch_queue`, and [`pool::Heartbeat`] a pool that seldom uses its queue.
 //!
-//! *Long tasks.* During a task that neither forks nor joins for milliseconds, thieves that must ask cannot get its
-//! worker's earlier forks. [`poll`] and [`Worker::poll`] answer such thieves, and [`Interrupts`] makes workers answer
-//! by themselves.
+//! *Long tasks.* While a worker runs a task that neither forks nor joins for milliseconds, thieves that must ask cannot
+//! get the worker's earlier forks. [`poll`] and [`Worker::poll`] answer such thieves, and [`Interrupts`] makes workers
+//! answer by themselves.
 //!
 //! # Worklists
 //!
@@ -166,14 +167,15 @@
 //! The child of a `fork()` has none of the parent's workers. In the child, [`ThreadPool::global`], and with it the free
 //! functions, start a new pool at first use. A pool that the parent made panics when the child gives it work; dropping
 //! it waits for nobody, and frees little. This holds if the forking thread neither is a worker nor waits for one; a
-//! task may fork a process only to run another program in it. This also requires a system that lets the child of a
-//! multithreaded program do more than that, such as allocate memory. In the child, a worker that overflows its stack
-//! ends the process without a message, and [`std::thread::current`] does not know the workers' names.
+//! task may fork a process only to run another program in it. The system must also let the child of a multithreaded
+//! program do more than run another program: allocate memory, for instance. In the child, a worker that overflows its
+//! stack ends the process without a message, and [`std::thread::current`] does not know the workers' names.
 //!
 //! # Panics
 //!
-//! A panic in a task propagates to its join, and from there as in a sequential program. Tasks that it leaves behind are
-//! dropped unrun, or awaited if a worker runs them: nothing runs twice, nothing leaks, and the pool continues.
+//! A panic in a task propagates to its join, and from there as in a sequential program. Tasks that the panic leaves
+//! behind are dropped unrun, or awaited if a worker runs them: nothing runs twice, nothing leaks, and the pool
+//! continues.
 //!
 //! # Safety
 //!
@@ -215,7 +217,7 @@ mod worker;
 use inside::protocol;
 
 pub use divide::divisible::Divisible;
-/// With the feature `macros`.
+/// Requires the feature `macros`.
 #[cfg(feature = "macros")]
 pub use filch_macros::inline_recursion;
 pub use interrupts::{Interrupts, poll};

@@ -1,7 +1,7 @@
 //! Panics at the edges of the runtime.
 //!
-//! Invariant: nothing in this file unwinds, except [`FirstPanic::resume`], whose purpose it is. Payloads have
-//! destructors, which may panic; and standard error may be closed or full, so that `eprintln!` would panic.
+//! Invariant: nothing in this file unwinds, except [`FirstPanic::resume`], whose purpose it is. The destructors of
+//! payloads may panic, and `eprintln!` panics if standard error is closed or full.
 
 use std::any::Any;
 use std::io::{self, Write as _};
@@ -40,7 +40,7 @@ impl Drop for AbortOnUnwind {
     }
 }
 
-/// Ends the process. Out of line, so that its locals are not part of guarded frames, of which a recursion has many.
+/// Ends the process. Out of line, so that the guarded frames, of which a recursion has many, do not include its locals.
 #[cold]
 #[inline(never)]
 fn abort(message: &str) -> ! {
@@ -70,7 +70,7 @@ pub(crate) fn discard<T>(value: T) {
     }
 }
 
-/// Keeps the first panic of several tasks. It is one word, because each frame of a recursion through scopes has one.
+/// Keeps the first panic of several tasks. Takes one word, because each frame of a recursion through scopes has one.
 ///
 /// ```
 /// use filch::inside::host::FirstPanic;
@@ -95,7 +95,7 @@ impl Default for FirstPanic {
 }
 
 impl FirstPanic {
-    /// Runs `f`. If it panics, keeps the payload if it is the first, and returns `None`. Never unwinds.
+    /// Runs `f`. If `f` panics, keeps the payload if it is the first, and returns `None`. Never unwinds.
     #[inline]
     pub fn catch<R>(&self, f: impl FnOnce() -> R) -> Option<R> {
         match catch_unwind(AssertUnwindSafe(f)) {
@@ -112,7 +112,7 @@ impl FirstPanic {
     #[inline(never)]
     pub fn keep(&self, payload: Payload) {
         let payload = Box::into_raw(Box::new(payload));
-        // Release: pairs with the swap in `take`. Relaxed: this thread does not look at the other payload.
+        // Release: pairs with the swap in `take_kept`. Relaxed: this thread does not look at the other payload.
         if self.0.compare_exchange(null_mut(), payload, Ordering::Release, Ordering::Relaxed).is_err() {
             // SAFETY: the box was leaked above, and nobody else knows of it.
             discard(*unsafe { Box::from_raw(payload) });
@@ -122,7 +122,7 @@ impl FirstPanic {
     /// Takes the kept payload.
     #[inline]
     fn take(&self) -> Option<Payload> {
-        // Relaxed: a look that costs less than a swap; the caller knows that the tasks have ended.
+        // Relaxed: this look costs less than a swap, and the caller knows that the tasks have ended.
         if self.0.load(Ordering::Relaxed).is_null() {
             return None;
         }

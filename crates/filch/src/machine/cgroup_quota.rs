@@ -1,11 +1,11 @@
 //! The processor time that the process's control groups grant, from the files of Linux.
 //!
-//! Version 2 says it in `cpu.max`, version 1 in `cpu.cfs_quota_us` and `cpu.cfs_period_us`, of the process's group and
-//! of each group around it, of which the tightest counts. `/proc/self/cgroup` names the group, and
-//! `/proc/self/mountinfo` the place of its files, unless that is the usual one. The first call into a program's global
-//! pool waits for this.
+//! Version 2 has the quota in `cpu.max`, version 1 in `cpu.cfs_quota_us` and `cpu.cfs_period_us`. The process's group
+//! has these files, and so has each group around it; the tightest quota counts. `/proc/self/cgroup` names the group. If
+//! the files are not in the usual place, `/proc/self/mountinfo` tells where they are. The first call into a program's
+//! global pool waits until all this is read.
 //!
-//! Invariant: what cannot be read is no limit.
+//! Invariant: a file that cannot be read is no limit.
 
 use std::fs::File;
 use std::io::Read;
@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 
 /// A version of control groups.
 struct Version {
-    /// The kind of its file systems.
+    /// The type of its file systems, as the list of mounts calls it.
     kind: &'static str,
-    /// Where they are, almost always.
+    /// The directories where they are mounted, almost always.
     tops: &'static [&'static str],
     /// Returns a group's own limit.
     limit: fn(&Path) -> Option<usize>,
@@ -26,20 +26,20 @@ const V1: Version =
 const V2: Version =
     Version { kind: "cgroup2", tops: &["sys/fs/cgroup", "sys/fs/cgroup/unified"], limit: limit_of_version_2 };
 
-/// Returns the processor time that the process may use per time, rounded up, as Go does it (the Rust standard library
-/// rounds down): with fewer workers, a part of the quota would stay unused. `None` without a quota. `root` is the
-/// directory of `proc` and `sys`.
+/// Returns the number of processors whose time the process may use, or `None` without a quota. Rounds up, as Go does
+/// (the Rust standard library rounds down): with fewer workers, a part of the quota would stay unused. `root` is the
+/// directory that contains `proc` and `sys`.
 pub(crate) fn quota(root: &Path) -> Option<usize> {
     let groups = text(&root.join("proc/self/cgroup"))?;
     let group_of = |wanted: &dyn Fn(&str) -> bool| {
         groups.lines().find_map(|line| {
-            // The number of the hierarchy, its controllers, the group.
+            // A line has the number of a hierarchy, its controllers, and the group.
             let mut fields = line.splitn(3, ':').skip(1);
             let (controllers, group) = (fields.next()?, fields.next()?);
             wanted(controllers).then_some(group)
         })
     };
-    // Processors belong to one hierarchy, and to version 2 unless version 1 has them.
+    // The controller `cpu` is in one hierarchy: that of version 2, unless one of version 1 has it.
     let (version, group) = match group_of(&|controllers| has(controllers, "cpu")) {
         Some(group) => (V1, group),
         None => (V2, group_of(&str::is_empty)?),
@@ -49,8 +49,8 @@ pub(crate) fn quota(root: &Path) -> Option<usize> {
 }
 
 impl Version {
-    /// Returns the directory of the hierarchy and that of the group, if they are where they usually are. The list of
-    /// mounts takes the system longer to make than all else that is read here.
+    /// Returns the directories of the hierarchy and of the group, if they are in the usual place. Tried first, because
+    /// the system takes longer to make the list of mounts than everything else that is read here.
     fn usual_place(&self, root: &Path, group: &str) -> Option<(PathBuf, PathBuf)> {
         let place = |top: &&str| {
             let top = root.join(top);
@@ -60,7 +60,7 @@ impl Version {
         self.tops.iter().find_map(place)
     }
 
-    /// As [`Version::usual_place`], anywhere.
+    /// As [`Version::usual_place`], but looks for the place in the list of mounts.
     fn place(&self, root: &Path, group: &str) -> Option<(PathBuf, PathBuf)> {
         let mounts = text(&root.join("proc/self/mountinfo"))?;
         let place = |mount: &str| {
@@ -73,7 +73,7 @@ impl Version {
                 return None;
             }
             let top = root.join(directory.strip_prefix('/')?);
-            // A container may see its own group only, at the top, and yet be told the group's path outside.
+            // A container may see only its own group, at the top of the mount, but be told the group's path outside.
             let own = top.join(Path::new(group).strip_prefix(visible).unwrap_or(Path::new("")));
             Some((top, own))
         };
@@ -81,17 +81,17 @@ impl Version {
     }
 }
 
-/// Returns what a file of the system's says. Such files do not tell their size, and make their text anew for each small
-/// piece.
+/// Returns the text of one of the system's files. Such a file does not tell its size, and makes its text anew for each
+/// small read.
 fn text(file: &Path) -> Option<String> {
     const MOST_ARE_SHORTER: usize = 1 << 12;
     let mut text = String::with_capacity(MOST_ARE_SHORTER);
-    // Through an adaptor, since a file's own method asks for the size.
+    // Reads through an adaptor, since the method of a file itself asks for the size.
     File::open(file).ok()?.take(u64::MAX).read_to_string(&mut text).ok()?;
     Some(text)
 }
 
-/// Whether a list with commas has the word.
+/// Whether a list, separated by commas, has the word.
 fn has(list: &str, word: &str) -> bool {
     list.split(',').any(|listed| listed == word)
 }
@@ -107,7 +107,7 @@ fn limit_of_version_1(group: &Path) -> Option<usize> {
     Some(read("cpu.cfs_quota_us")?.div_ceil(read("cpu.cfs_period_us")?))
 }
 
-/// `None`: there is no quota, which the files say as `max` and as `-1`.
+/// Returns `None` if the text is no positive number: the files say `max` or `-1` if there is no quota.
 fn number(text: &str) -> Option<usize> {
     text.trim().parse().ok().filter(|number| *number > 0)
 }
@@ -183,7 +183,7 @@ mod tests {
             machine.write("proc/self/mountinfo", &mount);
             assert_eq!(quota(machine.root()), Some(2), "{group} in {root}");
         }
-        // Without a list of mounts.
+        // Now there is no list of mounts.
         machine.write("proc/self/mountinfo", "");
         machine.write("proc/self/cgroup", "4:cpu:/inner\n");
         assert_eq!(quota(machine.root()), None, "nothing says that this is a group");

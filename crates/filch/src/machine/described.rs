@@ -1,13 +1,13 @@
-//! Described machines, for tests: the system's files about processors, in a directory.
+//! Described machines, for tests: directories with files in which a system describes its processors.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A directory with files like those of `/proc` and `/sys`, until dropped.
+/// A directory with files like those of `/proc` and `/sys`, removed when dropped.
 pub(crate) struct Described(PathBuf);
 
 impl Described {
-    /// `name` is the test's own.
+    /// Makes an empty description. `name` must be the test's own.
     pub(crate) fn new(name: &str) -> Self {
         let root = std::env::temp_dir().join(format!("filch-described-{}-{name}", std::process::id()));
         fs::create_dir_all(&root).expect("a directory for temporary files");
@@ -37,8 +37,8 @@ impl Described {
     }
 }
 
-/// Sixteen processors: processor n + 8 is the sibling of n on the same core, two cores share a cache of level 3, and
-/// two such caches a node.
+/// Describes sixteen processors: processor n + 8 is the sibling of n on the same core, two cores share a cache of level
+/// 3, and two such caches belong to a node.
 pub(crate) fn two_nodes_and_four_caches(name: &str) -> Described {
     let machine = Described::new(name);
     for processor in 0..16 {

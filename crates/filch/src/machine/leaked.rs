@@ -9,8 +9,8 @@ use crate::machine::process::PerProcess;
 
 static KEPT: PerProcess<Mutex<Vec<Box<dyn Any + Send>>>> = PerProcess::new();
 
-/// Keeps a value as long as the process, as [`std::mem::forget`] does, but reachable: a leak checker sees that it is
-/// kept on purpose.
+/// Keeps a value for the life of the process, as [`std::mem::forget`] does, but reachable, so that a leak checker does
+/// not report it.
 ///
 /// ```
 /// let kept: &'static String = Box::leak(Box::new("kept".to_owned()));

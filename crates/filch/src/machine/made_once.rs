@@ -1,4 +1,4 @@
-//! A value that one of several makers makes.
+//! A value that is made once, by the first of several makers.
 //!
 //! Invariant: the value is set once, by a holder of the lock.
 
@@ -6,8 +6,8 @@ use std::cell::Cell;
 use std::ptr::null;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// A value made at its first use, or before that by whoever wants to choose it: a global pool. If making it fails, the
-/// next use tries again.
+/// A value that is made at its first use, or earlier by a caller that chooses it, such as a global pool. If making it
+/// fails, the next use tries again.
 ///
 /// ```
 /// use filch::inside::host::Single;
@@ -25,11 +25,11 @@ pub struct Single<T> {
 }
 
 thread_local! {
-    /// What this thread makes.
+    /// The address of the [`Single`] whose value this thread makes; null if there is none.
     static MADE: Cell<*const ()> = const { Cell::new(null()) };
 }
 
-/// Says, until it is dropped, that this thread makes a value.
+/// Marks the current thread, until dropped, as one that makes a value.
 struct Maker(*const ());
 
 impl Maker {
@@ -63,7 +63,7 @@ impl<T> Single<T> {
         self.made.get()
     }
 
-    /// Returns the value, and makes it if nobody has. Other threads wait meanwhile.
+    /// Returns the value; makes it first if nobody has. Other makers wait meanwhile.
     ///
     /// # Errors
     /// That of `make`.
@@ -83,10 +83,10 @@ impl<T> Single<T> {
         self.make(make).map(|(value, is_new)| is_new.then_some(value))
     }
 
-    /// Returns the value, and whether this has made it.
+    /// Returns the value, and whether this call has made it.
     ///
     /// # Panics
-    /// If the current thread is making it: `make` would wait for itself.
+    /// If this is the innermost value that the current thread is making: the thread would wait for itself.
     #[cold]
     fn make<E>(&self, make: impl FnOnce() -> Result<T, E>) -> Result<(&T, bool), E> {
         let _maker = Maker::of(std::ptr::from_ref(self).cast());

@@ -1,6 +1,7 @@
-//! What the system gives, to whatever runs on it: processors and their time, processes, threads, signals.
+//! What the system gives to a program: processors and their time, processes, threads, signals.
 //!
-//! Invariant: what the system does not say, or cannot do, is no limit and no error, except where a file says otherwise.
+//! Invariant: unless a file says otherwise, information that the system does not give is no limit, and an operation
+//! that it does not offer is no error.
 
 pub(crate) mod cgroup_quota;
 #[cfg(all(test, target_os = "linux", not(miri)))]

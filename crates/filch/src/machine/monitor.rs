@@ -1,6 +1,7 @@
 //! A value behind a lock, and threads that wait until it has changed.
 //!
-//! Invariant: every change wakes all who wait. A panic during a change leaves the value as it then is.
+//! Invariant: every change wakes all waiting threads. A change that panics wakes nobody, and leaves the value as it
+//! then is.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -21,12 +22,12 @@ impl<T> Monitor<T> {
         self.changes.notify_all();
     }
 
-    /// Waits as long as `waits` says so.
+    /// Waits while `waits` returns `true`. Returns the value, locked.
     pub(crate) fn wait_while(&self, waits: impl FnMut(&mut T) -> bool) -> MutexGuard<'_, T> {
         self.changes.wait_while(self.lock(), waits).unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// As [`Monitor::wait_while`], but at most for this time.
+    /// As [`Monitor::wait_while`], but waits at most for this time.
     pub(crate) fn wait_while_for(&self, time: Duration, waits: impl FnMut(&mut T) -> bool) {
         drop(self.changes.wait_timeout_while(self.lock(), time, waits));
     }

@@ -1,10 +1,10 @@
 //! The identity of the process: the child of a `fork()` has its parent's memory, but only one of its threads.
 //!
-//! In a child, a pool of the parent's would take jobs and never run them. So processes are distinguished by the number
-//! of forks since the first pool was made: each pool remembers its process, and each entry from outside compares, which
-//! costs a load.
+//! In a child, a pool of the parent's would take jobs and never run them. So the number of a process is the number of
+//! forks since the first call of [`current`]. Each pool remembers the number of its process; each entry from outside
+//! compares the numbers, which costs a load.
 //!
-//! Invariant: in a child, [`current`] differs from its value in any ancestor that had called it.
+//! Invariant: in a child, [`current`] differs from its value in every ancestor that had called it before the fork.
 
 use std::ptr::{self, null_mut};
 
@@ -33,7 +33,7 @@ impl<T: Default + Send + Sync> PerProcess<T> {
         Self(std::sync::atomic::AtomicPtr::new(null_mut()))
     }
 
-    /// Returns the current process's value, which is never freed.
+    /// Returns the current process's value, which the first call makes, and which is never freed.
     #[inline]
     pub fn get(&'static self) -> &'static T {
         match self.newest() {
@@ -73,12 +73,12 @@ impl<T: Default + Send + Sync> PerProcess<T> {
 }
 
 unsafe extern "C" {
-    /// From the C library that the Rust standard library uses too.
+    /// Belongs to the C library that the Rust standard library uses too.
     safe fn atexit(f: extern "C" fn()) -> std::ffi::c_int;
 }
 
-/// Has `f` called when the process ends by itself, while its other threads still run; or not at all, if the system has
-/// no room for that. In the child of a `fork()` it is called, too.
+/// Registers `f`, to be called when the process ends by itself, while its other threads still run. Does nothing if the
+/// system has no room for `f`. The child of a `fork()` calls `f`, too, when it ends.
 ///
 /// ```
 /// extern "C" fn says_so() {
@@ -99,7 +99,7 @@ mod system {
     #[allow(clippy::disallowed_types, reason = "a static needs the concrete type's constant constructor")]
     type Count = std::sync::atomic::AtomicU32;
 
-    /// 0 until the first call; then the number of forks since, plus 1.
+    /// 0 until the first call of `current`; from then on, the number of forks since that call, plus 1.
     static FORKS: Count = Count::new(0);
 
     extern "C" fn count() {
@@ -116,15 +116,15 @@ mod system {
         }
     }
 
-    /// Whether this process is the child of a `fork()`, or a child's child, that came after an ancestor's first pool.
+    /// Whether this process descends, by `fork()`, from one that had called [`current`] before it forked.
     pub(crate) fn is_child() -> bool {
         FORKS.load(Ordering::Relaxed) > 1
     }
 
     #[cold]
     fn first() -> u32 {
-        // If several threads come here, or a fork interferes, each fork counts several times, which is harmless.
-        // Without memory for the handler, children are not distinguished.
+        // If several threads come here, or a fork comes in between, each later fork counts several times, which is
+        // harmless. Without memory for the handler, children are not distinguished.
         // SAFETY: the function has static lifetime, and writes an atomic, which is allowed in a child.
         let _ = unsafe { libc::pthread_atfork(None, None, Some(count)) };
         // An existing number stays.

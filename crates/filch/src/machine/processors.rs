@@ -1,8 +1,8 @@
-//! The processors that the process may use, which are those of its first thread, and the processor of each pinned
-//! worker, where its memory is made.
+//! The processors that the process may use, which are those of its first thread; and the processor of each pinned
+//! worker, on which the worker's memory is made.
 //!
-//! Threads inherit the pinning of the thread that starts them, and see no other processors. A pool that serves the
-//! whole program must not depend on which thread first uses it.
+//! A thread inherits the pinning of the thread that starts it, and sees no other processors. But a pool that serves the
+//! whole program must not depend on which thread uses it first.
 
 use std::io;
 use std::marker::PhantomData;
@@ -16,7 +16,7 @@ use crate::machine::{cgroup_quota, monitor::Monitor, process};
 /// Where the system's files are.
 pub(crate) const ROOT: &str = "/";
 
-/// What a pool may use, as the system says now.
+/// The processors and the quota that a pool may use, as the system says now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Allowed {
     processors: usize,
@@ -25,12 +25,12 @@ pub(crate) struct Allowed {
 }
 
 impl Allowed {
-    /// For the current thread, and those that it starts.
+    /// Returns what the current thread, and the threads that it starts, may use.
     pub(crate) fn to_this_thread(root: &Path) -> Self {
         Self::of(count(false), root)
     }
 
-    /// For the process, even if the current thread is pinned.
+    /// Returns what the process may use, even if the current thread is pinned.
     pub(crate) fn to_process(root: &Path) -> Self {
         Self::of(of_process(), root)
     }
@@ -44,8 +44,9 @@ impl Allowed {
         self.quota.map_or(self.processors, |quota| self.processors.min(quota)).max(1)
     }
 
-    /// The number of workers of a pool that follows: for all processors, but if there is a quota, for no more than four
-    /// times what it grants now, so that a small container on a large machine does not start hundreds of threads.
+    /// The number of workers of a pool that follows the processors: one for each processor, but with a quota no more
+    /// than four times what it grants now, so that a small container on a large machine does not start hundreds of
+    /// threads.
     pub(crate) fn with_room(self) -> usize {
         const ROOM: usize = 4;
         self.quota.map_or(self.processors, |quota| self.processors.min(quota.saturating_mul(ROOM))).max(1)
@@ -66,12 +67,12 @@ pub(crate) fn quota(root: &Path) -> Option<usize> {
     if cfg!(all(any(target_os = "linux", target_os = "android"), not(miri))) { cgroup_quota::quota(root) } else { None }
 }
 
-/// Returns the number of processors that at least one of these threads may use; `None` where the system does not tell.
+/// Returns the number of processors that at least one of these threads may use; `None` if the system does not tell.
 pub(crate) fn of_threads(threads: impl Iterator<Item = i32>) -> Option<usize> {
     system::of_threads(threads)
 }
 
-/// Returns the system's number of the current thread, for [`of_threads`]; 0 where it does not matter.
+/// Returns the system's number of the current thread, for [`of_threads`]; 0 on systems that do not need it.
 pub(crate) fn this_thread() -> i32 {
     system::this_thread()
 }
@@ -81,12 +82,12 @@ pub(crate) fn unpin() {
     system::unpin();
 }
 
-/// The processors that a thread may use, for another thread to use.
+/// The processors that one thread may use, for another thread to adopt.
 pub(crate) struct Affinity(system::Set);
 
 impl Affinity {
-    /// Those of the thread with this number of the [system's](this_thread); 0 is the current thread. `None` if there is
-    /// no such thread, or the system does not tell.
+    /// Returns the processors of the thread with this [number](this_thread); 0 is the current thread. Returns `None` if
+    /// there is no such thread, or the system does not tell.
     pub(crate) fn of(thread: i32) -> Option<Self> {
         system::affinity(thread).map(Self)
     }
@@ -97,16 +98,16 @@ impl Affinity {
     }
 }
 
-/// A processor for each pinned worker, among those that the starting thread may use; none by default. Workers share a
-/// core only if there are more of them than cores, as far as the system tells, and a processor only if there are more
-/// of them than processors.
+/// A processor for each pinned worker, among those that the thread that deals them out may use; none by default. As far
+/// as the system tells, workers share a core only if there are more workers than cores, and a processor only if there
+/// are more workers than processors.
 #[doc(hidden)]
 #[derive(Clone, Debug, Default)]
 pub struct Deal(Vec<usize>);
 
 impl Deal {
-    /// Deals out the current thread's processors if workers are pinned; none where the system does not tell them.
-    /// `root` is the directory of `sys`.
+    /// Deals out the current thread's processors if workers are pinned; deals out none if they are not, or the system
+    /// does not tell the processors. `root` is the directory that contains `sys`.
     pub(crate) fn if_pinned(pin: bool, root: &Path) -> Self {
         if pin { Self::of_this_thread(root).unwrap_or_default() } else { Self::default() }
     }
@@ -119,14 +120,14 @@ impl Deal {
         Ok(Self(system::processors()?).in_turns(root))
     }
 
-    /// Has one processor of each core come before a second of any.
+    /// Orders the processors so that one of each core comes before a second of any core.
     fn in_turns(self, root: &Path) -> Self {
         let mut all: Vec<_> = topology::places_on_cores(root, &self.0).into_iter().zip(self.0).collect();
         all.sort_by_key(|(place, _)| *place);
         Self(all.into_iter().map(|(_, processor)| processor).collect())
     }
 
-    /// Keeps those of one kind, if there are any.
+    /// Keeps only the processors of this kind, if there are any.
     pub(crate) fn only(self, kind: CoreKind, root: &Path) -> Self {
         let kinds = topology::kinds(root, &self.0);
         let kept: Vec<usize> = self.0.iter().zip(kinds).filter(|of| of.1 == kind).map(|of| *of.0).collect();
@@ -143,14 +144,15 @@ impl Deal {
         self.0.len()
     }
 
-    /// Returns the processor of a worker.
+    /// Returns the processor of a worker, if there are processors.
     pub(crate) fn to(&self, worker: usize) -> Option<usize> {
         self.0.get(worker % self.0.len().max(1)).copied()
     }
 
-    /// Calls `make` for each of so many workers, and returns what it makes. If there are processors, it calls it on a
-    /// thread bound to the worker's: a page is on the node of the processor that first writes to it. These threads live
-    /// at the same time, so that the allocator does not give them parts of one page.
+    /// Calls `make` for each worker, and returns the results. If there are processors, and the system grants threads,
+    /// each call runs on a thread bound to the worker's processor, since a page lies on the node of the processor that
+    /// first writes to it. These threads live at the same time, so that the allocator does not give them parts of one
+    /// page.
     pub(crate) fn on_each<R: Send>(&self, workers: usize, make: impl Fn(usize) -> R + Sync) -> Vec<R> {
         if !self.0.is_empty() {
             let made: Vec<Mutex<Option<R>>> = (0..workers).map(|_| Mutex::default()).collect();
@@ -164,8 +166,9 @@ impl Deal {
         (0..workers).map(make).collect()
     }
 
-    /// Returns `false`, without a call, if the system refuses threads, or in the child of a `fork()`, whose threads
-    /// cannot borrow (`crate::machine::thread`).
+    /// Calls `make` for each worker, on a thread bound to the worker's processor. Returns `false`, without a call, if
+    /// the system refuses a thread, or in the child of a `fork()`, whose threads cannot borrow
+    /// (`crate::machine::thread`).
     fn on_threads(&self, workers: usize, make: &(dyn Fn(usize) + Sync)) -> bool {
         if process::is_child() {
             return false;
@@ -178,7 +181,7 @@ impl Deal {
                 let life = move || {
                     if gate.wait_while(|gate| gate.order == Order::Wait).order == Order::Make {
                         let _left = Leaves(gate, workers);
-                        // Where the system cannot bind it, there are no better places.
+                        // If the system cannot bind the thread, there are no better places.
                         let _ = self.to(worker).map(bind);
                         make(worker);
                     }
@@ -191,11 +194,11 @@ impl Deal {
     }
 }
 
-/// What threads that make something at their places wait for.
+/// The orders for the threads of [`Deal::on_threads`], and their progress.
 #[derive(Default)]
 struct Gate {
     order: Order,
-    /// How many have made their parts.
+    /// How many threads have made their parts, or panicked.
     made: usize,
 }
 
@@ -207,7 +210,7 @@ enum Order {
     Leave,
 }
 
-/// A thread that has made its part, or panicked, waits when dropped until all have.
+/// When dropped by a thread that has made its part, or panicked, waits until all threads have.
 struct Leaves<'g>(&'g Monitor<Gate>, usize);
 
 impl Drop for Leaves<'_> {
@@ -229,7 +232,7 @@ pub(crate) fn bind(processor: usize) -> io::Result<()> {
 /// Binds the current thread to one processor until dropped, and then restores its former processors.
 #[derive(Debug)]
 pub(crate) struct Bound {
-    /// `None` if it was bound to that processor already, or cannot be.
+    /// The former processors; `None` if the thread was bound to that processor already, or cannot be.
     before: Option<system::Set>,
     /// Not `Send`: it belongs to its thread.
     thread: PhantomData<*mut ()>,
@@ -287,13 +290,13 @@ mod system {
         set(&only(processor)?)
     }
 
-    /// Returns the thread's processors, unless it is bound to this one.
+    /// Returns the current thread's processors, unless it is bound to this one already.
     pub(super) fn before_binding(processor: usize) -> Option<Set> {
         affinity(0).filter(|own| only(processor).is_ok_and(|only| *own != only))
     }
 
     pub(super) fn restore(before: &Set) {
-        // Refused if the process has lost processors meanwhile.
+        // The system refuses if the process may no longer use any of these processors.
         let _ = set(before);
     }
 
@@ -405,7 +408,7 @@ mod tests {
     fn workers_share_a_core_only_if_there_are_more_of_them_than_cores() {
         let deal = |numbers: &[usize]| Deal(numbers.to_vec());
         let machine = crate::machine::described::two_nodes_and_four_caches("turns");
-        // By number two of a core are next to each other on many a machine, and half the machine away on others.
+        // The numbers of a core's two processors are adjacent on many machines, and half the machine apart on others.
         let paired = deal(&[0, 8, 1, 9, 2, 10, 3]).in_turns(machine.root());
         assert_eq!(paired.numbers(), [0, 1, 2, 3, 8, 9, 10]);
         assert_eq!(deal(&[0, 1, 2, 8, 9]).in_turns(machine.root()).numbers(), [0, 1, 2, 8, 9]);

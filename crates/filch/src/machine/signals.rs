@@ -13,9 +13,9 @@ mod system {
 
     pub(crate) const SIGNAL: c_int = libc::SIGURG;
 
-    /// Blocks the signal, while it exists, on the current thread and on threads that it starts, until they
-    /// [listen](crate::interrupts): a signal for a worker that has not started would be passed on to the program's own
-    /// handler.
+    /// While this exists, the signal is blocked on the current thread, and on threads that it starts until they
+    /// [listen](crate::interrupts). Otherwise a signal for a worker that does not listen yet would be passed on to the
+    /// program's own handler.
     pub(crate) struct Held {
         former: libc::sigset_t,
         /// Not `Send`, since the mask is this thread's.
@@ -44,7 +44,7 @@ mod system {
 
     impl Mask {
         pub(crate) fn of_this_thread() -> Self {
-            // Blocks nothing more.
+            // Blocks no further signal.
             Self(mask(libc::SIG_BLOCK, &all_or_none(false)))
         }
 
@@ -93,7 +93,7 @@ mod system {
     /// Interrupts a worker.
     ///
     /// # Safety
-    /// Its thread has been neither joined nor detached, and has not ended.
+    /// The worker's thread has been neither joined nor detached, and has not ended.
     pub(crate) unsafe fn send(Name(thread): Name) {
         // SAFETY: the caller's promise.
         unsafe { libc::pthread_kill(thread, SIGNAL) };

@@ -1,8 +1,9 @@
 //! Threads of our own: the standard library's, except in the child of a `fork()`.
 //!
 //! A thread that the standard library starts registers its stack in a table behind a lock, for the message about an
-//! overflow. A process may be forked while another thread holds that lock; in the child nobody ever releases it, and
-//! each thread that starts there waits for ever. So a child's threads are the system's.
+//! overflow. A process may be forked while another thread holds that lock. In the child nobody ever releases the lock,
+//! and each thread that the standard library starts there waits for ever. So in a child this module starts the system's
+//! threads directly.
 //!
 //! Invariant: a child of a process with pools never calls the standard library to start a thread.
 
@@ -86,8 +87,8 @@ impl Thread {
         Ok(Self { kind, is_finished })
     }
 
-    /// Checks the name of the thread of a worker before anything is started: what starts that thread may be unable to
-    /// fail.
+    /// Checks the name of a worker's thread before anything is started, because the code that starts the thread later
+    /// may be unable to fail.
     ///
     /// ```
     /// use filch::inside::host::Thread;
@@ -97,12 +98,12 @@ impl Thread {
     /// ```
     ///
     /// # Panics
-    /// If it contains a zero byte.
+    /// If the name contains a zero byte.
     pub fn check_name(worker: usize, name: &str) {
         assert!(!name.contains('\0'), "the name of worker {worker}'s thread has a zero byte: {name:?}");
     }
 
-    /// Returns the standard library's builder of such a thread, for one that borrows.
+    /// Returns the standard library's builder of such a thread, for a thread that borrows.
     ///
     /// ```
     /// use filch::inside::host::Thread;
@@ -119,14 +120,14 @@ impl Thread {
         stack_size.into_iter().fold(builder, Builder::stack_size)
     }
 
-    /// Returns whether the thread has run its body, which then happens before this returns. It may still destroy its
-    /// thread-local values. A thread whose body has panicked never finishes.
+    /// Returns whether the thread has run its body. If so, everything that the body did happens before the return. The
+    /// thread may still be destroying its thread-local values. A thread whose body has panicked never finishes.
     pub fn is_finished(&self) -> bool {
         self.is_finished.load(Ordering::Acquire)
     }
 
-    /// Waits until the thread has ended. What it did happens before this returns. A panic in its body is dropped, or in
-    /// the child of a `fork()` has ended the process.
+    /// Waits until the thread has ended. Everything that it did happens before the return. A panic in its body fails a
+    /// debug assertion here, and is otherwise dropped; in the child of a `fork()` it has ended the process.
     pub fn join(self) {
         match self.kind {
             Kind::Ordinary(thread) => {
@@ -138,7 +139,7 @@ impl Thread {
         }
     }
 
-    /// The system's name of the thread, which ends after all uses of the name.
+    /// Returns the system's name of the thread, which must not end before the last use of the name.
     #[cfg(unix)]
     #[allow(
         clippy::unnecessary_cast,
@@ -153,7 +154,7 @@ impl Thread {
     }
 }
 
-/// The system's name of a thread, where signals need one.
+/// The system's name of a thread, which only signals need: there is none.
 #[cfg(not(unix))]
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Name {}
@@ -166,7 +167,7 @@ pub(crate) struct Name(pub(crate) libc::pthread_t);
 // SAFETY: a name means the same to all threads; with musl it is an address, which only the C library uses.
 #[cfg(unix)]
 unsafe impl Send for Name {}
-// SAFETY: a shared reference gives the name away, and no more.
+// SAFETY: a shared reference lets its holder copy the name, and no more.
 #[cfg(unix)]
 unsafe impl Sync for Name {}
 
@@ -180,13 +181,13 @@ mod bare {
     use super::LARGEST_PAGE;
     use super::Name;
 
-    /// What a thread takes with it.
+    /// What a new thread takes over from the thread that starts it.
     struct Life {
         name: Option<CString>,
         body: Box<dyn FnOnce() + Send>,
     }
 
-    /// A thread of the system's, neither joined nor detached. Detaches it when dropped.
+    /// A thread of the system's, neither joined nor detached. Dropping this detaches the thread.
     #[derive(Debug)]
     pub(super) struct Thread(Name);
 
@@ -226,16 +227,16 @@ mod bare {
         if error == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(error)) }
     }
 
-    /// A panic cannot leave this function, and ends the process.
+    /// Ends the process if the body panics, since a panic cannot leave an `extern "C"` function.
     extern "C" fn run(life: *mut c_void) -> *mut c_void {
-        // SAFETY: `start` leaked it, for this thread.
+        // SAFETY: `start` leaked the box, for this thread alone.
         let Life { name, body } = *unsafe { Box::from_raw(life.cast::<Life>()) };
         #[cfg(any(target_os = "linux", target_os = "android"))]
         if let Some(name) = name {
             const MOST: usize = 15;
             let bytes = name.as_bytes();
             let short = CString::new(&bytes[..bytes.len().min(MOST)]).expect("the name has no zero bytes");
-            // SAFETY: a string, to name this thread; the system copies it.
+            // SAFETY: the name is a C string that lives during the call; the system copies it.
             unsafe { libc::pthread_setname_np(libc::pthread_self(), short.as_ptr()) };
         }
         #[cfg(not(any(target_os = "linux", target_os = "android")))]
@@ -257,7 +258,7 @@ mod bare {
             }
             let life = Box::into_raw(Box::new(Life { name, body: Box::new(body) }));
             let mut pthread = MaybeUninit::uninit();
-            // SAFETY: the attributes are initialized, and `run` takes what is leaked.
+            // SAFETY: the attributes are initialized, and `run` takes the leaked box.
             let error = unsafe {
                 libc::pthread_create(pthread.as_mut_ptr(), attributes.0.as_ptr(), run, life.cast::<c_void>())
             };
@@ -266,7 +267,7 @@ mod bare {
                 drop(unsafe { Box::from_raw(life) });
             }
             check(error)?;
-            // SAFETY: the call has succeeded, and written it.
+            // SAFETY: the call has succeeded, so it has written the thread's name.
             Ok(Self(Name(unsafe { pthread.assume_init() })))
         }
 

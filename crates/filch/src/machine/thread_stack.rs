@@ -1,11 +1,12 @@
 //! The space left on a thread's own stack.
 //!
-//! Invariant: the middle of a stack lies within it, or is an address below all stacks, which no stack passes.
+//! Invariant: the middle of a stack lies within that stack, or is an address below all stacks, so that no stack passes
+//! it.
 
 use std::cell::OnceCell;
 use std::ops::Range;
 
-/// The lower half of what was left of a thread's stack; the default if nobody knows.
+/// The lower half of what was left of a thread's stack when this was made; the default if the stack is unknown.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct LowerHalf {
     bottom: usize,
@@ -13,8 +14,8 @@ pub(crate) struct LowerHalf {
 }
 
 impl LowerHalf {
-    /// Returns that of the current thread's stack. Where the system does not tell, assumes that `bytes` are left; 0 if
-    /// unknown.
+    /// Returns the lower half of what is left of the current thread's stack. If the system does not tell, assumes that
+    /// `bytes` are left; 0 if that is unknown.
     pub(crate) fn of(bytes: usize) -> Self {
         if cfg!(miri) {
             // Under Miri the address of a variable says nothing about its depth.
@@ -37,7 +38,7 @@ impl LowerHalf {
         std::ptr::from_ref(&here).addr() < self.middle
     }
 
-    /// How many times the current thread has halved what was left of it.
+    /// How many times the current thread has halved what was left of the lower half.
     pub(crate) fn halvings(self) -> u32 {
         let here = 0_u8;
         let left = std::ptr::from_ref(&here).addr().saturating_sub(self.bottom).max(1);
@@ -45,7 +46,8 @@ impl LowerHalf {
     }
 }
 
-/// Whether the current thread certainly has this much of its stack left: not if it runs on another one, as a coroutine.
+/// Whether the current thread certainly has this many bytes of its stack left. Returns `false` if the thread runs on
+/// another stack, as a coroutine does.
 pub(crate) fn has_room(bytes: usize) -> bool {
     if cfg!(miri) {
         return true;
@@ -71,15 +73,15 @@ mod system {
 
     use crate::machine::thread::LARGEST_PAGE;
 
-    /// Returns the addresses of the current thread's stack; the lowest may be a little above.
+    /// Returns the addresses of the current thread's stack; the lowest may be a little above the stack's real end.
     pub(super) fn stack() -> Option<Range<usize>> {
         stack_of_first().or_else(stack_of_any)
     }
 
-    /// As [`stack`], if this is the process's first thread, with a usual limit. glibc searches a file of `/proc` for
-    /// it, which takes longer than the start of a thread.
+    /// As [`stack`], if this is the process's first thread, with a usual limit. For this thread, glibc searches a file
+    /// of `/proc`, which takes longer than the start of a thread.
     pub(super) fn stack_of_first() -> Option<Range<usize>> {
-        // SAFETY: the kernel tells an address of a C string, which stays as it is, or none.
+        // SAFETY: the kernel gives the address of a C string that never changes, or 0.
         let name = unsafe {
             let name = libc::getauxval(libc::AT_EXECFN) as usize;
             (name != 0).then(|| CStr::from_ptr(with_exposed_provenance(name)))?
@@ -175,8 +177,8 @@ mod tests {
         }
     }
 
-    /// What the first thread finds before `main`, since the harness runs tests on others. (musl tells what the stack
-    /// has grown to so far.)
+    /// The stacks that the first thread finds before `main`, since the harness runs tests on other threads. (musl tells
+    /// only what the stack has grown to so far.)
     #[cfg(all(target_os = "linux", target_env = "gnu", not(miri)))]
     mod first {
         use std::ops::Range;

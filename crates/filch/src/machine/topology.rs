@@ -1,6 +1,6 @@
 //! Which processors are near each other, which share a core, and which are fast, from the files of Linux.
 //!
-//! Invariant: what cannot be read is as if all processors were alike.
+//! Invariant: if a file cannot be read, processors count as alike in what the file would tell.
 
 use std::fs;
 use std::ops::RangeInclusive;
@@ -18,13 +18,13 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CoreKind {
-    /// The fastest; all cores of a machine whose cores are alike.
+    /// The fastest cores; all cores of a machine whose cores are alike.
     Performance,
-    /// All others.
+    /// All other cores.
     Efficiency,
 }
 
-/// Where a processor is: its memory node, and in it the last-level cache, by the first processor that shares it.
+/// Where a processor is: its memory node, and its last-level cache, named by the first processor that shares it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
     pub(crate) node: usize,
@@ -53,7 +53,7 @@ fn last_cache(root: &Path, processor: usize) -> Option<usize> {
     caches.max_by_key(|(level, _)| *level).map(|(_, first)| first)
 }
 
-/// Returns, for each of these processors, how many of those before it are of the same core.
+/// Returns, for each of these processors, how many of those before it are on the same core.
 pub(crate) fn places_on_cores(root: &Path, processors: &[usize]) -> Vec<usize> {
     let place = |(index, processor): (usize, &usize)| {
         let siblings = read_list(&directory(root, *processor).join("topology/thread_siblings_list"));
@@ -63,7 +63,7 @@ pub(crate) fn places_on_cores(root: &Path, processors: &[usize]) -> Vec<usize> {
     processors.iter().enumerate().map(place).collect()
 }
 
-/// Returns the kinds of the processors: as Intel's systems list them, or by the capacity that Arm's state.
+/// Returns the kinds of the processors, from the list of Intel's systems or from the capacities that Arm's state.
 pub(crate) fn kinds(root: &Path, processors: &[usize]) -> Vec<CoreKind> {
     let capacity = |processor: &usize| {
         let text = fs::read_to_string(directory(root, *processor).join("cpu_capacity")).ok()?;
@@ -83,7 +83,7 @@ fn directory(root: &Path, processor: usize) -> PathBuf {
     root.join(format!("sys/devices/system/cpu/cpu{processor}"))
 }
 
-/// Returns the entries of a directory that are called so, with a number.
+/// Returns the entries of a directory whose names are `name` and a number, with that number.
 fn entries(directory: &Path, name: &'static str) -> impl Iterator<Item = (usize, PathBuf)> + use<> {
     fs::read_dir(directory).into_iter().flatten().flatten().filter_map(move |entry| {
         let number = entry.file_name().to_str()?.strip_prefix(name)?.parse().ok()?;
@@ -91,7 +91,7 @@ fn entries(directory: &Path, name: &'static str) -> impl Iterator<Item = (usize,
     })
 }
 
-/// A list of processors, as `0-3,8`.
+/// A list of processors, such as `0-3,8`.
 struct List(Vec<RangeInclusive<usize>>);
 
 fn read_list(file: &Path) -> Option<List> {
@@ -129,9 +129,9 @@ mod tests {
         // The second half are the siblings of the first: they share all caches.
         let expected: Vec<Place> = (0..16).map(|processor: usize| caches[processor % 8 / 2]).collect();
         assert_eq!(places(machine.root(), 0..16), expected);
-        // As many as a thread may use, in any order.
+        // A thread may use only some processors, in any order.
         assert_eq!(places(machine.root(), [15, 0].into_iter()), [caches[3], caches[0]]);
-        // Of an offline processor nothing is left but its directory, and the others do not share with it.
+        // An offline processor keeps only its directory, and the others do not share with it.
         machine.remove("sys/devices/system/cpu/cpu0/cache");
         for sharing in [1, 8, 9] {
             machine.write(&format!("sys/devices/system/cpu/cpu{sharing}/cache/index3/shared_cpu_list"), "1,8-9\n");
@@ -188,7 +188,7 @@ mod tests {
             machine.write(&format!("sys/devices/system/cpu/cpu{processor}/cpu_capacity"), &format!("{capacity}\n"));
         }
         assert_eq!(kinds(machine.root(), &[0, 1, 2, 3]), [Efficiency, Efficiency, Efficiency, Performance]);
-        // Of those that the thread may use.
+        // Only the processors that the thread may use are compared.
         assert_eq!(kinds(machine.root(), &[0, 1]), [Performance; 2]);
     }
 }

@@ -1,4 +1,4 @@
-//! The state that the workers of one thread pool share, and by which threads outside reach them.
+//! The state that the workers of one thread pool share, and through which threads outside reach them.
 //!
 //! Invariant: an injected job wakes a sleeper unless a worker searches, and a worker that looks before it sleeps finds
 //! the job.
@@ -43,14 +43,14 @@ impl Lane {
     }
 }
 
-/// No process.
+/// The number of no process.
 const ENDED: u32 = 0;
 
 /// The state that the workers of one thread pool share.
 pub(crate) struct Common {
-    /// The process of the threads.
+    /// The number of the process that made the pool and has its threads.
     process: u32,
-    /// The same while there are threads; 0 while the [global pool](crate::ThreadPool::end_global) has ended.
+    /// The same number while there are threads; 0 while the [global pool](crate::ThreadPool::end_global) has ended.
     live_in: <Native as Memory>::AtomicU32,
     /// Starts the threads of the global pool again.
     again: OnceLock<fn()>,
@@ -61,15 +61,15 @@ pub(crate) struct Common {
     pub(crate) whenever: SegQueue<Spawned>,
     /// The thieves' side of the queues of spawned jobs, by worker.
     pub(crate) spawned: Arc<[Spawner]>,
-    /// Jobs posted to one worker, by worker.
+    /// The jobs posted to each worker.
     mail: Box<[Padded<SegQueue<Spawned>>]>,
-    /// Held by whoever posts jobs to all workers.
+    /// Held while a thread posts jobs to all workers.
     posting: Mutex<()>,
     /// Whether the pool is being dropped, so that workers leave when nothing is left to do.
     pub(crate) closing: <Native as Memory>::AtomicBool,
     /// Whether a worker has run its last job, and leaves.
     leaving: <Native as Memory>::AtomicBool,
-    /// What each worker has begun and ended.
+    /// How many jobs and calls each worker has begun and ended.
     pub(crate) tallies: Box<[Padded<Tally>]>,
     /// The number of workers that leave work to others because their stacks are low.
     reluctant: <Native as Memory>::AtomicUsize,
@@ -77,7 +77,7 @@ pub(crate) struct Common {
     pub(crate) begun_outside: <Native as Memory>::AtomicUsize,
     /// Present if there are workers that work only while they are needed.
     pub(crate) spares: Option<Spares>,
-    /// What takes the payloads of jobs that nobody joins.
+    /// Takes the payloads of panics in jobs that nobody joins.
     pub(crate) on_panic: Option<PanicHandler>,
     pub(crate) wait: Wait,
     pub(crate) leaps: Leaps,
@@ -161,15 +161,15 @@ impl Common {
         self.dormitory.len()
     }
 
-    /// Whether the workers' threads are in this process, not in an ancestor or nowhere.
+    /// Whether the workers' threads are in this process. They may be in an ancestor, or have ended.
     #[inline]
     pub(crate) fn is_here(&self) -> bool {
         // Relaxed: a thread that pushes a job looks again.
         self.live_in.load(Ordering::Relaxed) == process::current()
     }
 
-    /// Checks, before a job is injected from outside, that the workers are here, and starts those of a global pool that
-    /// has ended.
+    /// Called before a job is injected from outside. Checks that the workers are in this process, and starts the
+    /// threads of a global pool that has ended.
     ///
     /// # Panics
     /// If the workers are in another process, or cannot be started again.
@@ -190,9 +190,9 @@ impl Common {
         }
     }
 
-    /// Starts the threads again, if the pool has ended. Called by a thread outside after it has pushed a job, and a
-    /// fence, which pairs with that of the thread that ends the pool. If they cannot be started, ends the process,
-    /// since the job may borrow from the caller.
+    /// Starts the threads again, if the pool has ended. Called by a thread outside after it has pushed a job and
+    /// fenced; its fence pairs with the fence of the thread that ends the pool. If the threads cannot be started, ends
+    /// the process, since the job may borrow from the caller.
     fn live_again(&self) {
         if self.is_ended()
             && let Some(again) = self.again.get()
@@ -207,8 +207,8 @@ impl Common {
         self.live_in.load(Ordering::Relaxed) == ENDED
     }
 
-    /// Sets what starts the threads again, before they leave. Whoever ends such a pool also starts a thread again that
-    /// has missed its mail.
+    /// Sets the function that starts the threads again. Called before the threads leave. The thread that ends such a
+    /// pool also restarts the thread of a worker that has missed its mail.
     pub(crate) fn will_live_again(&self, again: fn()) {
         let _is_first = self.again.set(again);
     }
@@ -225,9 +225,9 @@ impl Common {
         self.has_injected() || has_mail() || !self.is_idle()
     }
 
-    /// Prepares for threads after the end.
+    /// Prepares the pool, which has ended, for new threads.
     pub(crate) fn begins_again(&self) {
-        // Relaxed, all: the start of the threads publishes it.
+        // Relaxed, all: the start of the threads publishes these stores.
         self.closing.store(false, Ordering::Relaxed);
         self.leaving.store(false, Ordering::Relaxed);
         self.live_in.store(self.process, Ordering::Relaxed);
@@ -250,7 +250,8 @@ impl Common {
         self.inject_into(&self.injected, job)
     }
 
-    /// As [`Common::inject_counted`], for workers that have nothing else to do. A worker may do it, too.
+    /// As [`Common::inject_counted`], for a job that is left to workers that have nothing else to do. A worker may call
+    /// this, too.
     pub(crate) fn inject_whenever(&self, job: Spawned) {
         self.inject_into(&self.whenever, job);
     }
@@ -265,7 +266,7 @@ impl Common {
         has_woken
     }
 
-    /// Looks now and then how many workers should work.
+    /// Asks now and then how many workers should work: [`Spares::look`].
     #[inline]
     pub(crate) fn look(&self) {
         if let Some(spares) = &self.spares {
@@ -273,10 +274,11 @@ impl Common {
         }
     }
 
-    /// Naps, on a worker that leaves work to others, unless all of them sleep, or leave it to others, too: then returns
-    /// `false`, unless it `must` nap. Others may be busy for long, which nobody knows.
+    /// Called on a worker that leaves work to others. Naps, and returns `true`, unless all others sleep or leave work
+    /// to others, too. In that case returns `false` at once, unless the worker `must` nap. The others may be busy for
+    /// long, but nobody knows how long.
     pub(crate) fn leaves_to_others(&self, must: bool) -> bool {
-        // Whoever has been woken for the work is not asleep.
+        // A worker that has been woken for the work does not count as asleep.
         let is_asleep = |worker: &usize| self.dormitory.place(*worker).would_help(|_| true);
         let asleep = (0..self.workers()).filter(is_asleep).count();
         // Relaxed, here and below: a hint.
@@ -301,7 +303,8 @@ impl Common {
         }
     }
 
-    /// Posts a job to one worker, which runs it once it waits for something and has no spawned jobs of its own left.
+    /// Posts a job to one worker, which runs it once it looks for work, in most cases after the jobs that it has
+    /// spawned itself.
     ///
     /// # Panics
     /// As [`Common::assert_here`].
@@ -311,7 +314,8 @@ impl Common {
         self.has_posted(worker);
     }
 
-    /// [Posts](Common::post) a job to each worker, by number. All workers get several such posts in one order.
+    /// [Posts](Common::post) a job to each worker, in the order of their numbers. Several such posts reach all workers
+    /// in the same order.
     ///
     /// # Panics
     /// As [`Common::assert_here`].
@@ -338,9 +342,9 @@ impl Common {
         }
     }
 
-    /// Closes the pool, and wakes all workers to see it.
+    /// Closes the pool, and wakes all workers so that they see it.
     pub(crate) fn close(&self) {
-        // Relaxed: the fence orders it before the wake-ups, as it does work.
+        // Relaxed: the fence of the wake-ups orders it before them, as it orders published work.
         self.closing.store(true, Ordering::Relaxed);
         self.notify_all();
         self.notify_spares();
@@ -354,17 +358,17 @@ impl Common {
 
     /// Called by a worker that leaves, and runs no mail any more.
     pub(crate) fn leaves(&self) {
-        // Relaxed: this worker itself looks, in its last hook.
+        // Relaxed: a worker that looks, in its exit hook, has stored it itself.
         self.leaving.store(true, Ordering::Relaxed);
     }
 
-    /// Whether mail may stay unread.
+    /// Whether mail may stay unread, because a worker leaves for good.
     pub(crate) fn misses_mail(&self) -> bool {
         // Relaxed: see `leaves`.
         self.leaving.load(Ordering::Relaxed) && self.again.get().is_none()
     }
 
-    /// Takes an injected job, from this lane if it has one.
+    /// Takes an injected job, from the lane `first` if it has one.
     pub(crate) fn next_injected(&self, first: Lane) -> Option<Spawned> {
         let lane = |lane| match lane {
             Lane::Now => self.injected.pop(),
@@ -373,7 +377,7 @@ impl Common {
         lane(first).or_else(|| lane(first.other()))
     }
 
-    /// Whether there is such a job. A snapshot, accurate enough for a last look before sleep.
+    /// Whether there is an injected job. A snapshot, accurate enough for a last look before sleep.
     pub(crate) fn has_injected(&self) -> bool {
         !self.injected.is_empty() || !self.whenever.is_empty()
     }
@@ -383,7 +387,7 @@ impl Common {
         self.mail[index].pop()
     }
 
-    /// Whether there is such a job. A snapshot, accurate enough for a last look before sleep.
+    /// Whether a job is posted to worker `index`. A snapshot, accurate enough for a last look before sleep.
     pub(crate) fn has_mail(&self, index: usize) -> bool {
         !self.mail[index].is_empty()
     }

@@ -1,14 +1,14 @@
 //! Guests: threads outside a pool that run their own calls in the seat of a sleeping worker.
 //!
 //! To inject a call and wait for it, two threads must fall asleep and wake, which takes at least ten microseconds. So
-//! the caller runs the call itself, if it can: it takes the seat of an idle worker, whose own thread sleeps on, and is
-//! that worker meanwhile, with its number, task stack and counters. [`sleep`](crate::protocol::sleep) explains how
-//! seats change hands.
+//! the caller runs the call itself, if it can. It takes the seat of an idle worker, whose own thread sleeps on, and is
+//! that worker meanwhile, with the worker's number, task stack and counters. [`sleep`](crate::protocol::sleep) explains
+//! how seats change hands.
 //!
 //! A guest that shares a task wakes a sleeper, as any worker does, unless a worker searches. So that a series of short
 //! calls wakes nobody, the worker that the first call woke watches: while guests come in quick succession, it does not
-//! sleep but looks again and again, with naps in between. It counts as searching, if slowly. A worker that has taken
-//! part in a longer call stays awake for a while, since the next call may come at once.
+//! sleep but looks again and again, with naps in between. The watching worker counts as searching, though it searches
+//! slowly. A worker that has taken part in a longer call stays awake for a while, since the next call may come at once.
 //!
 //! Invariant: one thread at a time uses a seat. [`enter`](crate::threads::enter) has the arrival and departure of
 //! guests.
@@ -31,7 +31,7 @@ pub(crate) struct Guests {
     watch: Watch,
 }
 
-/// The front of a worker with an empty stack, and its head.
+/// The front of a worker, and the bottom of its task stack, which is the head when a guest comes.
 #[derive(Clone, Copy)]
 pub(crate) struct GuestSeat {
     front: NonNull<Front>,
@@ -75,12 +75,13 @@ impl Guests {
         self.seats.get().expect("seats are prepared with the workers")[index]
     }
 
-    /// Returns whether an idle worker should look again instead of sleeping, because guests come. First it naps until
-    /// somebody [calls](Guests::call_watch) it, or [lingers](Outlook::lingers) and `yields` its processor.
+    /// Returns whether an idle worker should look again instead of sleeping, because guests come. The worker may nap
+    /// first, until somebody [calls](Guests::call_watch) it at the latest; a worker that [lingers](Outlook::lingers)
+    /// `yields` its processor instead.
     ///
     /// `steals` is the number of tasks that the worker has stolen so far.
     pub(crate) fn watch(&self, outlook: &mut Outlook, steals: u64, yields: impl FnOnce()) -> bool {
-        /// Calls at shorter intervals are too short for another worker.
+        /// Calls that come at shorter intervals are too short for another worker to take part.
         const QUICK: Duration = Duration::from_micros(12);
         /// About the time to fall asleep and be woken.
         const LINGER: Duration = Duration::from_micros(60);
@@ -104,7 +105,8 @@ impl Guests {
         before.at.is_some_and(|at| now - at < QUICK * more) && self.watch.nap()
     }
 
-    /// Wakes the watching worker if it naps. Called for a job for which nobody was woken because a worker searches.
+    /// Wakes the watching worker if it naps. Called when there may be something to do for a worker that naps, since the
+    /// dormitory wakes only workers that sleep.
     pub(crate) fn call_watch(&self) {
         self.watch.call();
     }
@@ -116,7 +118,7 @@ pub(crate) struct Outlook {
     calls: u32,
     steals: u64,
     at: Option<Instant>,
-    /// The time until which it stays awake.
+    /// The time until which the worker stays awake.
     stays_until: Option<Instant>,
 }
 
@@ -139,7 +141,7 @@ impl Watch {
     }
 
     fn nap(&self) -> bool {
-        // Some 70 µs with the system's overhead.
+        // Some 70 µs, with the system's overhead.
         const NAP: Duration = Duration::from_micros(15);
         // Relaxed, here and below: a hint. A worker that misses a call is late by the rest of its nap.
         if self.is_kept.load(Ordering::Relaxed) || self.is_kept.swap(true, Ordering::Relaxed) {

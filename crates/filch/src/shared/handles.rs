@@ -1,6 +1,7 @@
 //! Dealing out the handles of one word queue per worker; and a steal attempt on any queue.
 //!
-//! Invariant: after an attempt, nothing is left that only that thief could take.
+//! Invariant: once an attempt has polled for its answer, nothing is left that only that thief could take, unless the
+//! owners are told not to revoke grants.
 
 use std::sync::Arc;
 
@@ -10,24 +11,24 @@ use filch_queue::{Counts, Hand, Owner, Queue, Steal, StealMany, Task, Thief, dea
 use super::policy::{First, Haul};
 use crate::machine::processors::Deal;
 
-/// Tries to take a task by `attempt`. Also answers the worker's own thieves, since every wait loop steals. Where the
-/// attempt may [wait](filch_queue::Progress::WaitsForOwner), it first gives its own thieves an answer that lasts, so no
-/// two workers wait for each other.
+/// Tries to take a task by `attempt`. Also polls the worker's own queue, for its own thieves, since every wait loop
+/// steals. If the attempt may [wait](filch_queue::Progress::WaitsForOwner) for the victim, that poll is an answer that
+/// lasts, so no two workers wait for each other.
 ///
-/// Where thieves [poll](Queue::polls) for the owner's answer, the thief waits for it a while, and then withdraws the
-/// request; where it cannot [withdraw](Queue::WITHDRAWS) that, it waits until the answer comes. Afterwards nothing is
-/// left that only this thief could take, so it may sleep or run something else; where it cannot withdraw what was
-/// granted, the owner revokes its grant, unless it is told not to. Elsewhere the thief goes on at once, and has the
-/// answer when it comes back. It `insists` now and then while a request stands, for owners that answer only when they
-/// are interrupted.
+/// If thieves [poll](Queue::polls) for the owner's answer, the thief waits for it a while, and then withdraws the
+/// request; if the queue does not [withdraw](Queue::WITHDRAWS) requests, the thief waits until the answer comes.
+/// Afterwards nothing is left that only this thief could take, so it may sleep or run something else. (If a grant
+/// cannot be withdrawn, the owner revokes it, unless the owner is told not to.) If thieves do not poll, the thief goes
+/// on at once, and has the answer when it comes back. The thief `insists` now and then while a request stands, for
+/// owners that answer only when they are interrupted.
 pub(crate) fn steal_by<Q: Queue<Native>>(
     owner: &mut Q::Owner,
     thief: &mut Q::Thief,
     mut attempt: impl FnMut(&mut Q::Thief) -> Steal<Task>,
     insists: impl Fn(),
 ) -> Steal<Task> {
-    // On average, a running owner forks or deals within this time; under Miri, where that may take any time, it limits
-    // how long a test waits.
+    // On average, a running owner forks or deals within this time. Under Miri, where that may take any time, the limit
+    // bounds how long a test waits.
     const PATIENCE: u32 = if cfg!(miri) { 1 << 4 } else { 1 << 11 };
     const PAUSES: u32 = PATIENCE / 4;
     owner.poll();
@@ -63,7 +64,7 @@ pub(crate) fn count_in<Q: Queue<Native>>((owner, thieves): &mut Hand<Q>) -> Arc<
     counts
 }
 
-/// Makes a queue for each worker, at its place unless they have something in common, and deals out the handles.
+/// Makes a queue for each worker, at the worker's place unless the queues share something, and deals out the handles.
 ///
 /// # Safety
 /// One thread at a time uses the handles of one worker.
@@ -78,7 +79,7 @@ pub(crate) unsafe fn deal_any<Q: Queue<Native>>(
     together.unwrap_or_else(|| deal_out::<Q, _>(places.on_each(workers, |_| Q::make(capacity, workers - 1, params))))
 }
 
-/// Makes a queue for each worker, at its place, and one handle on each for all thieves.
+/// Makes a queue for each worker, at the worker's place, and one handle on each queue for all thieves.
 pub(crate) fn deal_alike<Q: Queue<Native>>(
     workers: usize,
     capacity: usize,
@@ -91,7 +92,7 @@ pub(crate) fn deal_alike<Q: Queue<Native>>(
     (owners, thieves.into_iter().flatten().collect())
 }
 
-/// What a thief takes at once, and the operation for it.
+/// How many tasks a thief takes at once, and the operation that takes them.
 pub(crate) struct Loot<Q: Queue<Native>> {
     pub(crate) haul: Haul,
     steal: fn(&mut Q::Thief, usize, &mut Vec<Task>) -> Steal<usize>,
@@ -107,7 +108,7 @@ impl<Q: Queue<Native>> Copy for Loot<Q> {}
 
 impl<Q: Queue<Native, Thief: StealMany<Task>>> Loot<Q> {
     /// # Panics
-    /// If it is no task.
+    /// If `haul` is of no task.
     #[track_caller]
     pub(crate) fn of(haul: Haul) -> Self {
         assert!(haul.most > 0, "a thief takes at least one task");

@@ -1,25 +1,27 @@
 //! Workers whose threads start when they are first needed.
 //!
-//! To start a thread, and to end it, takes as long as to make the rest of a pool of two. A caller that works takes the
-//! last seat first, so while there is one caller, the last worker's thread would only sleep; and on a machine of many
-//! processors a program that has little work would wait for threads without any. So a new pool has the first worker's
-//! thread, and its other workers are asleep without one, which whoever wakes the worker starts.
+//! Starting and ending a thread takes as long as making the rest of a pool of two workers. A caller that works takes
+//! the last seat first, so while there is one caller, the last worker's thread would only sleep. And on a machine of
+//! many processors, a program that has little work would wait for threads that have none. So a new pool has only the
+//! thread of its first worker. The other workers are asleep without a thread; a waker starts the thread of the worker
+//! that it wakes.
 //!
-//! Most programs that need a second of these threads soon need all. So each thread that starts late starts two more,
-//! which sleep, before it looks for work: the threads come up as a tree, in a time that grows with the logarithm of
-//! their number, and no caller starts them all. The last worker is not among those: its thread waits until it is
-//! needed.
+//! Most programs that need one of these threads soon need all. So each thread that starts late starts two more, which
+//! sleep, before it looks for work. The threads come up as a tree, in a time that grows with the logarithm of their
+//! number, and no caller starts them all. The thread of the last worker is never one of the two; it starts only when it
+//! is needed.
 //!
-//! A late thread starts as if it had been there: on the processors of the first worker, and with the signals blocked
-//! that the thread which made the pool had blocked. (It has the priority of the thread that starts it, if the program
-//! gives its threads different ones.) If the system refuses it when it is needed, the pool has a worker less.
+//! A late thread starts as if it had been there from the beginning: on the processors of the first worker, and with the
+//! signal mask of the thread that made the pool. (Its priority is that of the thread that starts it, if the program
+//! gives its threads different ones.) If the system refuses the thread when it is needed, the pool has one worker less.
 //!
 //! Invariants.
-//! * I1: once somebody has given such a worker's own thread its seat, the thread starts, or the worker is dead: nobody
-//!   can wake it or take its seat, and it does not count as searching. No thread starts to sleep once the pool closes.
-//! * I2: what starts a thread may be the host's or the user's code, as may a panic hook. It runs outside all pools,
-//!   though the thread may be a worker, whose head in memory need not be above all its tasks; and never [within an
-//!   owner's turn](crate::protocol::sharer).
+//! * I1: once such a worker's own thread has been given the worker's seat, the thread starts, or the worker is dead:
+//!   nobody can wake the worker or take its seat, and it does not count as searching. Once the pool closes, no thread
+//!   is started for a worker that still sleeps.
+//! * I2: the code that starts a thread may be the host's or the user's, and so may a panic hook. This code runs outside
+//!   all pools, though the current thread may be a worker, whose head in memory need not be above all its tasks. It
+//!   never runs [within an owner's turn](crate::protocol::sharer).
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -38,7 +40,7 @@ use crate::unwind::warn;
 pub(crate) enum Begins {
     /// It looks for work.
     Awake,
-    /// It sleeps, since somebody has [lain down](crate::wait::lie_down) for it.
+    /// It sleeps, since another thread has [lain down](crate::wait::lie_down) for it.
     Asleep,
 }
 
@@ -59,17 +61,17 @@ type Begin = dyn Fn(usize, Begins, Arc<Inherited>) -> io::Result<Thread> + Send 
 pub(super) enum State {
     /// The worker sleeps, or a guest has its seat.
     Absent,
-    /// It has, or had, its thread.
+    /// The worker has, or had, its thread.
     There(Thread),
     /// The system has refused the thread.
     Dead,
-    /// It has left, and has no thread.
+    /// The worker has left, and has no thread.
     Left,
 }
 
-/// Attributes that a thread inherits from another one than its starter.
+/// The attributes that a late thread inherits from threads other than its starter.
 pub(crate) struct Inherited {
-    /// The system's number of a thread like it; 0 if there is none yet.
+    /// The system's number of the thread whose processors late threads take; 0 if there is none yet.
     like: <Native as Memory>::AtomicU32,
     affinity: Option<Affinity>,
     signals: Mask,
@@ -80,13 +82,13 @@ impl Inherited {
         Self { like: Atomic::new(0), affinity: Affinity::of(0), signals: Mask::of_this_thread() }
     }
 
-    /// Says that the current thread is like it, and has its processors, which the program may change.
+    /// Says that late threads take the processors of the current thread, which the program may change.
     pub(super) fn is_like_this(&self) {
         // Relaxed, here and below: a number.
         self.like.store(processors::this_thread().cast_unsigned(), Ordering::Relaxed);
     }
 
-    /// Gives all this to the current thread, which has just started and blocks all signals.
+    /// Gives these attributes to the current thread, which has just started and blocks all signals.
     pub(crate) fn adopt(&self) {
         let like = self.like.load(Ordering::Relaxed).cast_signed();
         let affinity = if like == 0 { None } else { Affinity::of(like) };
@@ -97,7 +99,7 @@ impl Inherited {
     }
 }
 
-/// Returns the number of the first worker whose thread can start late: after the first worker of all, and after those
+/// Returns the number of the first worker whose thread can start late. It comes after worker 0 and after all workers
 /// that begin awake.
 pub(crate) fn first(begins: &[Begins]) -> usize {
     begins.iter().rposition(|begins| *begins == Begins::Awake).map_or(1, |awake| awake + 1)
@@ -127,8 +129,8 @@ impl State {
 }
 
 impl Late {
-    /// For the workers from number `first` to the one before `end`, each of which sleeps. `begin` starts a worker's
-    /// thread, which [adopts](Inherited::adopt) its last argument.
+    /// Makes the late workers from number `first` to the one before `end`, each of which sleeps. `begin` starts the
+    /// thread of a worker; that thread [adopts](Inherited::adopt) the last argument of `begin`.
     pub(crate) fn new(
         first: usize,
         end: usize,
@@ -140,8 +142,8 @@ impl Late {
         Self { first, inherited, begin: Box::new(begin), states, next, has_warned }
     }
 
-    /// Starts a worker's thread, unless it has been started: the caller has given it its seat. If the pool `is_over`,
-    /// the worker leaves instead. Returns whether there is a thread.
+    /// Starts the thread of a worker, unless it has been started. The caller has given that thread the seat. If the
+    /// pool `is_over`, the worker leaves instead. Returns whether there is a thread.
     ///
     /// # Errors
     /// The system's, if it refuses the thread. The worker is then dead.
@@ -164,19 +166,19 @@ impl Late {
         let last = self.first + self.states.len() - 1;
         let mut started = 0;
         while started < OTHERS {
-            // Relaxed, here and below: a number, for one thread each.
+            // Relaxed, here and below: each number goes to one thread, and publishes nothing.
             let worker = self.next.fetch_add(1, Ordering::Relaxed);
             if worker >= last {
                 return;
             }
             let Some(mut state) = self.state(worker) else { return };
             if let State::Absent = *state {
-                // Whoever closes the pool has said so before it looks at the state.
+                // The thread that closes the pool sets `closing` before it looks at the state.
                 if is_closing() {
                     return;
                 }
                 if self.begin_in(&mut state, worker, Begins::Asleep).is_err() {
-                    // If it is needed, that is tried again.
+                    // If the thread is needed, its start is tried again.
                     return self.next.store(last, Ordering::Relaxed);
                 }
                 started += 1;
@@ -190,16 +192,16 @@ impl Late {
     /// The system's, if it still refuses the thread. The worker stays dead.
     pub(super) fn try_again(&self, worker: usize) -> io::Result<()> {
         match self.state(worker) {
-            // Nobody counts it as searching, or as a stand-in at work.
+            // Awake, since nobody counts the worker as searching, or as a stand-in at work.
             Some(mut state) if matches!(*state, State::Dead) => self.begin_in(&mut state, worker, Begins::Awake),
             _ => Ok(()),
         }
     }
 
-    /// Starts the threads of all workers that have none, unless the pool `is_closing`.
+    /// Starts the threads of all workers that sleep without one, unless the pool `is_closing`, and of all dead workers.
     ///
     /// # Errors
-    /// The system's, if it refuses one. Workers that slept or were dead still are.
+    /// The system's, if it refuses a thread. The workers that have none then stay asleep or dead.
     pub(super) fn starts_all(&self, is_closing: impl Fn() -> bool) -> io::Result<()> {
         for worker in self.workers() {
             let Some(mut state) = self.state(worker) else { break };
@@ -213,7 +215,7 @@ impl Late {
         Ok(())
     }
 
-    /// Starts the thread of a worker that has left, again. Returns the former one.
+    /// Starts a new thread for a worker that has left. Returns the former thread, if there was one.
     ///
     /// # Errors
     /// The system's, if it refuses the thread.
@@ -230,11 +232,12 @@ impl Late {
     }
 
     fn begin(&self, worker: usize, begins: Begins) -> io::Result<Thread> {
-        // A new thread has the mask of the one that starts it.
+        // A new thread has the signal mask of the thread that starts it.
         let _held = Held::all();
         // I2.
         let _outside = Outside::enter();
-        // Whoever needs the worker may have published what it borrows, so it cannot unwind.
+        // The thread that needs the worker may have published a job that borrows from its frames, so it must not
+        // unwind.
         catch_unwind(AssertUnwindSafe(|| (self.begin)(worker, begins, Arc::clone(&self.inherited)))).unwrap_or_else(
             |payload| {
                 keep(payload);
@@ -243,7 +246,7 @@ impl Late {
         )
     }
 
-    /// Lets a worker without a thread leave, by `retire`, which takes the seat. Returns whether the worker has left.
+    /// Makes a worker without a thread leave, if `retire` takes its seat. Returns whether the worker has left.
     pub(super) fn leaves(&self, worker: usize, retire: impl FnOnce(usize) -> bool) -> bool {
         let Some(mut state) = self.state(worker) else { return true };
         if let State::Absent = *state
@@ -270,7 +273,7 @@ impl Late {
         self.state(worker).is_some_and(|state| so(&state))
     }
 
-    /// Returns the state of one of the workers.
+    /// Returns the state of a late worker, locked; `None` for any other worker.
     pub(super) fn state(&self, worker: usize) -> Option<MutexGuard<'_, State>> {
         let state = self.states.get(worker.checked_sub(self.first)?)?;
         Some(state.lock().unwrap_or_else(PoisonError::into_inner))

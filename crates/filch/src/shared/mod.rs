@@ -1,6 +1,6 @@
 //! What the workers of a pool share: their common state, their policies, and who works when.
 //!
-//! Invariant: every thread may use all of it at any time, so it is atomic, locked or constant.
+//! Invariant: every thread may use all of this at any time, so each part is atomic, locked or constant.
 
 pub(crate) mod common;
 pub(crate) mod guest;

@@ -1,6 +1,6 @@
-//! Victims near first: [`Victims::Near`](crate::Victims::Near).
+//! The order of victims of [`Victims::Near`](crate::Victims::Near): near workers first.
 //!
-//! Invariant: each worker finds each worker once in its order.
+//! Invariant: the order of each worker contains each worker once.
 
 use std::ops::Range;
 use std::path::Path;
@@ -8,12 +8,12 @@ use std::path::Path;
 use crate::machine::processors::Deal;
 use crate::machine::topology::{self, Place};
 
-/// For each worker, who shares its last-level cache, and who its memory node.
+/// For each worker, which workers share its last-level cache, and which share its memory node.
 #[derive(Debug)]
 pub(crate) struct Near {
-    /// The workers by place, so that neighbours are in a row.
+    /// The workers, sorted by place, so that neighbours are adjacent.
     sorted: Box<[usize]>,
-    /// By worker.
+    /// The rings of each worker.
     rings: Box<[Rings]>,
 }
 
@@ -25,8 +25,8 @@ struct Rings {
 }
 
 impl Near {
-    /// `None`: no worker is nearer to another than the rest, as far as is known; or workers have no processors of their
-    /// own.
+    /// Returns `None` if, as far as is known, no worker is nearer to another than the rest are, or if workers have no
+    /// processors of their own.
     pub(crate) fn of(workers: usize, deal: &Deal, root: &Path) -> Option<Self> {
         let processors = (0..workers).map_while(|worker| deal.to(worker));
         Self::at(&topology::places(root, processors))
@@ -60,7 +60,7 @@ impl Near {
     }
 }
 
-/// Returns what is in `outer` but not in `inner`, a part of it, from a random one on.
+/// Returns the elements of `outer` that are not in `inner`, a part of it, from a random one on.
 fn ring(outer: Range<usize>, inner: Range<usize>, random: usize) -> impl Iterator<Item = usize> {
     let size = outer.len() - inner.len();
     let start = random % size.max(1);
@@ -102,7 +102,7 @@ mod tests {
                 each.sort_unstable();
                 assert_eq!(each, (0..16).collect::<Vec<_>>(), "once each");
             }
-            // Each of a ring comes first as often as another.
+            // In each ring, every worker comes first equally often.
             for (ring, times) in firsts.iter().zip([6, 6, 3]) {
                 assert!(ring.values().all(|first| *first == times), "{worker}: {ring:?}");
             }
@@ -164,7 +164,7 @@ mod tests {
         let mut queues: Vec<_> = hands.into_iter().enumerate().map(queue).collect();
         let task = |n: usize| Task::from_id(NonZeroUsize::new(n).unwrap());
         for _ in 0..20 {
-            // On the other node, in the same cache, in another one of the same node.
+            // The owners are on the other node, in the same cache, and in another cache of the same node.
             (1..4).for_each(|owner| queues[owner].push(task(owner)));
             assert_eq!([(); 4].map(|()| queues[0].steal()), [Some(task(2)), Some(task(3)), Some(task(1)), None]);
         }

@@ -1,6 +1,7 @@
 //! How a pool starts the threads of workers that come [late](super::late), when it needs them.
 //!
-//! Invariant: whoever wakes such a worker, or posts a job to it, starts its thread, or learns that it has none.
+//! Invariant: a thread that wakes such a worker, or posts a job to it, starts the worker's thread, or learns that there
+//! is none.
 
 use std::io;
 use std::process::abort;
@@ -12,14 +13,15 @@ use crate::machine::thread::Thread;
 use crate::unwind::warn;
 
 impl Common {
-    /// Says that some workers, which sleep, have no threads yet. Called before other threads know the pool.
+    /// Registers the workers that come late, which sleep and have no threads yet. Called before other threads know the
+    /// pool.
     pub(crate) fn come_late(self: &Arc<Self>, late: Late) {
         let late = Arc::new(late);
         let is_first = self.late.set(Arc::clone(&late)).is_ok();
         debug_assert!(is_first, "a pool is made once");
         let common = Arc::downgrade(self);
         self.dormitory.on_rouse(move |worker| {
-            // Whoever wakes a worker keeps what it belongs to.
+            // A thread that wakes a worker keeps the worker's pool.
             let common = || common.upgrade().expect("a worker has its pool");
             match late.start(worker, || common().is_over()) {
                 Ok(true) => return true,
@@ -34,21 +36,21 @@ impl Common {
         });
     }
 
-    /// Says that the current thread is a worker's, with the processors that all have.
+    /// Called on the first worker's thread, whose processors late threads take.
     pub(crate) fn has_begun(&self) {
         if let Some(late) = self.late.get() {
             late.inherited.is_like_this();
         }
     }
 
-    /// Called first by a thread that has started late.
+    /// Called first by a thread that has started late. Starts the threads of up to two other workers.
     pub(crate) fn has_come_late(&self) {
         if let Some(late) = self.late.get() {
             late.starts_others(|| self.is_closing());
         }
     }
 
-    /// Counts a late worker, which has been woken, as one that has ended its search and left.
+    /// Counts a late worker that has been woken, but has no thread, as one that has ended its search and left.
     fn goes_without(&self, worker: usize) {
         self.stands_in_no_more(worker);
         self.dormitory.sleepers().end_search();
@@ -61,7 +63,7 @@ impl Common {
         }
     }
 
-    /// Called before jobs that only one worker each may run are posted to all.
+    /// Starts the threads of all workers. Called before jobs are posted that only one worker each may run.
     ///
     /// # Panics
     /// If the system refuses a worker its thread.
@@ -73,7 +75,8 @@ impl Common {
         }
     }
 
-    /// Called after a job that only `worker` may run has been posted, and the worker notified.
+    /// If `worker` is dead, starts its thread, or ends the process. Called after a job that only `worker` may run has
+    /// been posted, and `worker` notified.
     pub(crate) fn needs(&self, worker: usize) {
         if let Some(late) = self.late.get()
             && let Err(error) = late.try_again(worker)
@@ -83,24 +86,26 @@ impl Common {
         }
     }
 
-    /// Called after a worker has died. Whoever posts a job to it after this finds it dead.
+    /// Called after a worker has died. A thread that posts a job to the worker later finds it dead.
     fn may_need(&self, worker: usize) {
         if self.has_mail(worker) {
             self.needs(worker);
         }
     }
 
-    /// The number of workers whose threads are apart from those that the pool was started with.
+    /// The number of workers that [come late](Self::come_late). Their threads are not among those that the pool starts
+    /// with.
     pub(crate) fn threads_apart(&self) -> usize {
         self.late.get().map_or(0, |late| late.states.len())
     }
 
-    /// Whether such a worker has left and missed a job which only that may run.
+    /// Whether a late worker has left, and missed a job that only it may run.
     pub(crate) fn late_misses_mail(&self) -> bool {
         self.missing_mail().next().is_some()
     }
 
-    /// Starts the threads of such workers again. Adds the former ones. Returns whether there were any.
+    /// Starts the threads of such workers again, and adds their former threads to `former`. Returns whether there were
+    /// any such workers.
     ///
     /// # Errors
     /// The system's, if it refuses a thread.
@@ -112,7 +117,7 @@ impl Common {
     }
 
     fn missing_mail(&self) -> impl Iterator<Item = (&Late, usize)> {
-        // In this order: one that has left reads no more mail.
+        // In this order, because a worker that has left reads no more mail.
         self.late_workers().filter(|(late, worker)| late.is(*worker, State::has_left) && self.has_mail(*worker))
     }
 
@@ -120,8 +125,8 @@ impl Common {
         self.late.get().into_iter().flat_map(|late| late.workers().map(move |worker| (&**late, worker)))
     }
 
-    /// Returns whether all that [come late](Self::come_late) have left. Those without a thread do so here, after the
-    /// others, unless a guest has the seat.
+    /// Returns whether all workers that [come late](Self::come_late) have left. After those with a thread have left,
+    /// makes those without one leave, unless a guest has the seat.
     pub(crate) fn late_has_left(&self) -> bool {
         let Some(late) = self.late.get() else { return true };
         let retire = |worker| {
@@ -137,13 +142,13 @@ impl Common {
             && late.workers().all(|worker| late.leaves(worker, retire))
     }
 
-    /// Takes the threads of such workers, which leave, or have left.
+    /// Takes the threads of the late workers, which are leaving, or have left.
     pub(crate) fn late_threads(&self) -> Vec<Thread> {
         self.late_workers().filter_map(|(late, worker)| late.state(worker)?.take_thread()).collect()
     }
 
-    /// Starts the threads of all that come late, which have left. The pool goes on without those that the system
-    /// refuses.
+    /// Starts the threads of all late workers again, after all of them have left. The pool goes on without the threads
+    /// that the system refuses.
     pub(crate) fn late_starts_again(&self) {
         for (late, worker) in self.late_workers() {
             let Some(mut state) = late.state(worker) else { continue };

@@ -1,6 +1,6 @@
 //! Policies of workers without work: what they may run while they wait, which victims they try, and whether they sleep.
 //!
-//! Invariant: only [`Wait`] changes what a worker may run; the others change when and where it looks.
+//! Invariant: only [`Wait`] changes what a worker may run; the other policies change when and where it looks.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -53,15 +53,17 @@ named! {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Wait {
-    /// Only tasks of the awaited task's thief. They are descendants of the awaited task, so a lock may be held across a
-    /// join, and no stack gets deeper than in the sequential run. A branch must not block until the other one has
-    /// started, because perhaps only the blocked worker may run that. A worker that waits for a [scope](crate::scope())
-    /// runs only tasks of that scope, so a task that blocks until another has started may wait until a worker is idle.
+    /// It runs only tasks of the awaited task's thief. They are descendants of the awaited task, so a lock may be held
+    /// across a join, and no stack gets deeper than in the sequential run. A branch must not block until the other one
+    /// has started, because perhaps only the blocked worker may run the other one. A worker that waits for a
+    /// [scope](crate::scope()) runs only tasks of that scope, so a task that blocks until another has started may wait
+    /// until a worker is idle.
     Leapfrog,
-    /// As `Leapfrog`, but also follows tasks stolen from the thief, [when](Leaps) the thief has none. It has the same
-    /// guarantees. Only for pools with a task stack: [`Split`](crate::pool::Split) and [`Wool`](crate::pool::Wool).
+    /// As `Leapfrog`, but [when](Leaps) the thief has no tasks, it also follows the tasks stolen from the thief. The
+    /// guarantees are the same. Only for pools with a task stack: [`Split`](crate::pool::Split) and
+    /// [`Wool`](crate::pool::Wool).
     Transitive,
-    /// Leapfrogs first; after a [few](Leaps) failures in a row, steals once as `Random` does. The default.
+    /// It leapfrogs first; after a [few](Leaps) failures in a row, it steals once as `Random` does. The default.
     ///
     /// On fine tasks and two processors, all strategies take the same time within 2 % (UTS T3, 2 and 8 workers). On 48
     /// processors, Lace's authors found that strict leapfrogging stops scaling on the larger T3L, and that random
@@ -70,7 +72,7 @@ pub enum Wait {
     /// docs/spreading.md); this strategy and `Random` lose nothing.
     #[default]
     LeapfrogRandom,
-    /// Steals from any worker, and runs spawned jobs.
+    /// It steals from any worker, and runs spawned jobs.
     Random,
 }
 
@@ -123,26 +125,26 @@ pub enum Victims {
     /// A random worker, then the others by number. The default.
     #[default]
     Random,
-    /// The victim of its last steal, then as [`Random`](Self::Random): that victim probably has more tasks, but then
-    /// all thieves come to the same few victims.
+    /// The victim of its last steal, then as [`Random`](Self::Random). That victim probably has more tasks, but all
+    /// thieves may come to the same few victims.
     Last,
     /// A random worker, and no other before the next look: as the papers' thieves do.
     One,
-    /// The next worker by number, then the others in turn: neighbours share a cache where workers are
+    /// The next worker by number, then the others in turn. Neighbours by number may share a cache if workers are
     /// [pinned](crate::Builder::pin).
     Next,
-    /// Those that share its last-level cache, then those of its memory node, then the others: of each of these rings
-    /// one at random, then its others in turn. At each look it tries each worker once, so work far away is found as
-    /// soon as there is none nearer.
+    /// The workers that share its last-level cache, then those of its memory node, then the others. In each of these
+    /// rings, it begins with a random worker and goes on in turn. At each look it tries each worker once, so it finds
+    /// work far away as soon as there is none nearer.
     ///
-    /// For workers that are [pinned](crate::Builder::pin), where the system describes its caches and nodes (Linux).
+    /// For workers that are [pinned](crate::Builder::pin), if the system describes its caches and nodes (Linux).
     /// Otherwise, and on a machine with one last-level cache, as [`Random`](Self::Random).
     Near,
 }
 
 impl Victims {
-    /// Returns all workers, including `index`, in the order in which worker `index` looks for work, if nobody is
-    /// [near](crate::shared::near). `last` is the victim of its last steal, `random` any worker.
+    /// Returns all workers, including `index`, in the order in which worker `index` looks for work, if the pool has no
+    /// order by [nearness](crate::shared::near). `last` is the victim of its last steal, `random` any worker.
     pub(crate) fn order(self, workers: usize, index: usize, last: usize, random: usize) -> impl Iterator<Item = usize> {
         let (first, start) = match self {
             Self::Random | Self::One | Self::Near => (None, random),
@@ -168,8 +170,8 @@ impl Victims {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Idle {
-    /// It sleeps until there is work for it; on worklists and job systems, which have no wake-ups, for a tenth of a
-    /// millisecond at a time. The default.
+    /// It sleeps until there is work for it. On worklists and job systems, which have no wake-ups, it sleeps for a
+    /// tenth of a millisecond at a time. The default.
     #[default]
     Sleep,
     /// It keeps looking, and yields its processor now and then, as in the papers' schedulers, whose thieves never
@@ -177,7 +179,7 @@ pub enum Idle {
     Spin,
 }
 
-/// What a thief does that has lost a race for a task, to another thief or to its owner. A setting of the
+/// What a thief does after it has lost a race for a task, to another thief or to the owner. A setting of the
 /// [builder](crate::Builder::on_loss), of [worklists](crate::worklist::Worklist::on_loss) and
 /// [jobs](crate::jobs::Jobs::on_loss).
 ///
@@ -194,14 +196,14 @@ pub enum OnLoss {
     /// It tries again at once, as often as it takes: there is likely another task. The default.
     #[default]
     TryAgain,
-    /// It gives this victim up, as if it had nothing, and goes on to the next: as in the papers of Lace (figure 4) and
-    /// Wool.
+    /// It gives this victim up, as if the victim had nothing, and goes on to the next, as in the papers of Lace (figure
+    /// 4) and Wool.
     GiveUp,
 }
 
-/// After how many attempts in a row at the thief of the awaited task that found nothing a worker looks further, where
-/// its [strategy](Wait) lets it: [`LeapfrogRandom`](Wait::LeapfrogRandom) at anybody, once, and
-/// [`Transitive`](Wait::Transitive) at whoever stole from that thief. A setting of the
+/// How many attempts in a row at the thief of the awaited task must find nothing before a worker looks further, if its
+/// [strategy](Wait) lets it. With [`LeapfrogRandom`](Wait::LeapfrogRandom) it then looks once at anybody, with
+/// [`Transitive`](Wait::Transitive) at the workers that stole from that thief. A setting of the
 /// [builder](crate::Builder::leaps).
 ///
 /// ```
@@ -218,26 +220,26 @@ pub enum OnLoss {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Leaps {
-    /// After 32 before it looks at anybody, as in Lace's program today, and after 1 before it follows thieves, as in
-    /// its paper (section 4.3). The default.
+    /// 32 before a worker looks at anybody, as in Lace's program today, and 1 before it follows thieves, as in Lace's
+    /// paper (section 4.3). The default.
     ///
-    /// After 32 it has waited some 25 µs. An unrelated task that it takes sooner delays what it waits for: on sixteen
-    /// processors a product of matrices with leaves of 4 µs takes 2, 1.5 and 1 times as long if it is after 1, 8, and
-    /// 16 to 64 failures (docs/measured.md).
+    /// After 32 failures a worker has waited some 25 µs. An unrelated task that it takes sooner delays its awaited
+    /// task: on sixteen processors a product of matrices with leaves of 4 µs takes 2, 1.5 and 1 times as long if
+    /// workers look further after 1, 8, and 16 to 64 failures (docs/measured.md).
     #[default]
     ByStrategy,
-    /// After so many.
+    /// This many.
     After(NonZeroU32),
-    /// After as many as have proved right, from 1 to 300, as in Wool: a third of them once looking further has found
-    /// something, three times as many once it has not.
+    /// A number that adapts, from 1 to 300, as in Wool. It falls to a third after looking further has found something,
+    /// and triples after looking further has found nothing.
     Adaptive,
 }
 
-/// The last number of failed leaps at which an adaptive worker arrives.
+/// The largest number of failures after which an adaptive worker looks further.
 const MOST_LEAPS: u32 = 300;
 
 impl Leaps {
-    /// The limit of failures under strategy `wait`; `adapted` is that of an adaptive worker.
+    /// The limit of failures under strategy `wait`; `adapted` is the present limit of an adaptive worker.
     pub(crate) fn before(self, wait: Wait, adapted: u32) -> u32 {
         match self {
             Self::ByStrategy => {
@@ -270,7 +272,7 @@ impl fmt::Display for Leaps {
 
 /// How many tasks a thief takes at once, and in which order it runs them. A setting of
 /// [pools](crate::pool::QueueSettings::loot), [worklists](crate::worklist::Worklist::loot) and
-/// [jobs](crate::jobs::Jobs::loot). A number is that many, the newest first.
+/// [jobs](crate::jobs::Jobs::loot). A number converts to a haul of that many, the newest first.
 ///
 /// ```
 /// use filch::pool::{First, Haul};
@@ -283,13 +285,13 @@ impl fmt::Display for Leaps {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Haul {
-    /// The most that it takes: one to run, the others for its own queue.
+    /// The most tasks that a thief takes: one to run, the others for its own queue.
     pub(crate) most: usize,
     pub(crate) first: First,
 }
 
 impl Haul {
-    /// Sets which of them it runs first.
+    /// Sets which of the tasks the thief runs first.
     pub fn first(self, first: First) -> Self {
         Self { first, ..self }
     }
@@ -306,12 +308,12 @@ impl From<usize> for Haul {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum First {
-    /// The newest, so that it runs all of them from the last one stolen to the first: as in Lace's paper (section 3.3),
-    /// and as a worker on private deques that has been given half of another's. Their owner joins them in this order.
-    /// The default.
+    /// The newest, so that the thief runs all of them from the last one stolen to the first, the order in which their
+    /// owner joins them. Thieves do this in Lace's paper (section 3.3), and so does a worker on private deques that has
+    /// been given half of another's. The default.
     #[default]
     Newest,
-    /// The oldest, as in the source of WSQ: it is likely the largest.
+    /// The oldest, which is likely the largest, as in the source of WSQ.
     Oldest,
 }
 

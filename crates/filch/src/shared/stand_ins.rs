@@ -1,19 +1,21 @@
-//! Workers that work only while they are needed: spare ones, while others block; and in a pool that follows the
-//! processors, as many as there is processor time for.
+//! Workers that work only while they are needed: spare workers, while others block; and in a pool that follows the
+//! processors, as many workers as there is processor time for.
 //!
 //! Such a worker, a *stand-in*, has a thread, a number and a task pool like any other. It works while it has mail,
-//! while the pool closes, and while fewer workers work than are admitted or block. Otherwise its thread sleeps here,
-//! and not in the [dormitory](crate::protocol::sleep): it is as if it had left. When it is not needed any more, it ends
-//! the task that it runs, then the jobs that it has spawned, and comes back here with empty queues. So there is nothing
-//! that only it could run, and no wake-up that it could swallow: its last search passes them on.
+//! while the pool closes, and while fewer workers work than are admitted and blocked, taken together. Otherwise its
+//! thread sleeps here, not in the [dormitory](crate::protocol::sleep), as if the worker had left. A stand-in that is no
+//! longer needed ends the task that it runs, then the jobs that it has spawned, and comes back here with empty queues.
+//! So there is nothing that only it could run. It swallows no wake-up either: its last search passes wake-ups on.
 //!
-//! In a pool that follows, all workers are stand-ins. A worker that finds work, or is about to sleep, asks the system
-//! how many are admitted if nobody has for a second. Workers that steal from nobody ask nobody; so while others work,
-//! one that waits here *watches*: it wakes each second to ask. The last watch ends when all others sleep, and the first
-//! that finds work then calls for another. So an idle pool asks nobody.
+//! In a pool that follows the processors, all workers are stand-ins. A worker that finds work, or is about to sleep,
+//! asks the system how many workers are admitted, unless somebody has asked within the last second. A worker in the
+//! middle of a long task does not ask. So while others work, one worker that waits here *watches*: it wakes each second
+//! to ask. The last watch ends when all others sleep; the first worker that then finds work calls for another watch. So
+//! in an idle pool nobody asks.
 //!
-//! Invariants: a stand-in that waits here has seen, under the lock, that it is not needed; whoever makes it needed
-//! notifies it afterwards, under the same lock. At least one worker is admitted, so somebody is there to be woken.
+//! Invariants: a stand-in that waits here has seen, under the lock, that it is not needed. A thread that makes it
+//! needed takes the same lock, for the change or after it, and then notifies it. At least one worker is admitted, so
+//! somebody is there to be woken.
 
 use std::path::PathBuf;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -27,14 +29,14 @@ use crate::shared::common::Common;
 
 /// The stand-ins of a pool, and how many of them work.
 pub(crate) struct Spares {
-    /// The number of workers that are not spares. These come after them.
+    /// The number of workers that are not spares. Spares have the numbers after theirs.
     own: usize,
     follow: Option<Follow>,
     counts: Mutex<Counts>,
     change: Condvar,
-    /// Whether there are too many at work. A hint.
+    /// Whether too many workers are at work. A hint.
     is_surplus: <Native as Memory>::AtomicBool,
-    /// How many of the `own` are admitted; readable without the lock.
+    /// How many of the `own` workers are admitted; readable without the lock.
     admitted: <Native as Memory>::AtomicUsize,
 }
 
@@ -50,28 +52,28 @@ struct Counts {
 }
 
 impl Counts {
-    /// How many should work.
+    /// The number of workers that should be at work.
     fn wanted(&self) -> usize {
         self.admitted + self.blocked
     }
 }
 
-/// What a pool follows.
+/// How a pool follows the processors.
 struct Follow {
     /// The directory of `proc` and `sys`.
     root: PathBuf,
     /// The time of the last look.
     looked: <Native as Memory>::AtomicU64,
-    /// Whether somebody waits who could watch, and nobody does. A hint.
+    /// Whether a worker waits here that could watch, but nobody watches. A hint.
     is_unwatched: <Native as Memory>::AtomicBool,
-    /// The system's numbers of the workers' threads; 0 without one.
+    /// The system's numbers of the workers' threads; 0 for a worker without a thread.
     threads: Box<[<Native as Memory>::AtomicU32]>,
 }
 
 impl Follow {
     /// Whether it is time for a look. Only one thread gets `true`, and then looks.
     fn is_due(&self) -> bool {
-        /// A second, or two.
+        /// Half a second to two, by the rate of the clock.
         const INTERVAL: u64 = 1 << 31;
         // Relaxed, here and below: nothing is published.
         let (looked, now) = (self.looked.load(Ordering::Relaxed), clock::now());
@@ -81,8 +83,8 @@ impl Follow {
 
     /// Returns for how many workers there is processor time.
     ///
-    /// The threads' processors count, and not those of the process: a program may bind its first thread to one.
-    /// Together, since it may bind each worker to another.
+    /// Counts the processors of the threads, not those of the process, because a program may bind its first thread to
+    /// one. Counts them together, because it may bind each worker to another.
     fn admitted(&self, own: usize) -> usize {
         // Relaxed: a thread that has just ended has no processors.
         let threads = self.threads.iter().map(|thread| thread.load(Ordering::Relaxed)).filter(|thread| *thread != 0);
@@ -92,13 +94,13 @@ impl Follow {
 }
 
 impl Spares {
-    /// For a pool of which the workers from number `own` on are spares.
+    /// Returns the stand-ins of a pool whose workers from number `own` on are spares.
     pub(crate) fn new(own: usize) -> Self {
         Self::of(own, None, Counts { admitted: own, blocked: 0, active: own, is_watched: false })
     }
 
-    /// For a pool whose size follows the quota, in files below `root`, and its threads' affinity. At first `admitted`
-    /// of the `own` work.
+    /// Returns the stand-ins of a pool whose size follows the quota, in files below `root`, and its threads' affinity.
+    /// At first `admitted` of the `own` workers work.
     pub(crate) fn following(own: usize, workers: usize, admitted: usize, root: PathBuf) -> Self {
         let threads = (0..workers).map(|_| Atomic::new(0)).collect();
         let is_unwatched = Atomic::new(false);
@@ -127,7 +129,8 @@ impl Spares {
         self.follow.is_some() || index >= self.own
     }
 
-    /// Counts worker `index`, which has no thread yet, as one at work; returns whether it does work now.
+    /// Worker `index` has no thread yet. If it is a stand-in that is needed, counts it as one at work. Returns `false`
+    /// if it is a stand-in that is not needed.
     pub(crate) fn counts_in(&self, index: usize) -> bool {
         if !self.has(index) {
             return true;
@@ -146,7 +149,7 @@ impl Spares {
         self.admitted.load(Ordering::Relaxed)
     }
 
-    /// Says that the current thread is worker `index` until dropped.
+    /// Says that the current thread is worker `index`, until the result is dropped.
     pub(crate) fn lives(&self, index: usize) -> impl Drop + use<'_> {
         struct Life<'s>(Option<&'s <Native as Memory>::AtomicU32>);
         impl Drop for Life<'_> {
@@ -165,8 +168,8 @@ impl Spares {
         Life(thread)
     }
 
-    /// Looks how many workers are admitted, if nobody has for a second. Called by a worker that finds work or falls
-    /// asleep.
+    /// Asks the system how many workers are admitted, unless somebody has asked within the last second; calls for a
+    /// watch if there is none. Called by a worker that finds work or falls asleep.
     pub(crate) fn look(&self) {
         let Some(follow) = &self.follow else { return };
         // Relaxed: a hint, and the lock decides.
@@ -188,7 +191,7 @@ impl Spares {
         }
     }
 
-    /// As [`Spares::look`], for a guest, whose calls are short: looks only while a worker is missing.
+    /// As [`Spares::look`], for a guest, whose calls are short: looks only while some workers are not admitted.
     pub(crate) fn look_for_more(&self) {
         if self.admitted() < self.own {
             self.look();
@@ -231,7 +234,7 @@ impl Spares {
         self.change.notify_all();
     }
 
-    /// Waits until stand-in `index` is needed.
+    /// Waits until stand-in `index` is needed, and counts it as one at work.
     pub(crate) fn wait_until_needed(&self, common: &Common, index: usize) {
         let is_needed =
             |counts: &Counts| counts.active < counts.wanted() || common.is_closing() || common.has_mail(index);
@@ -244,12 +247,12 @@ impl Spares {
         }
         self.change(&mut counts, |counts| counts.active += 1);
         if let Some(follow) = &self.follow {
-            // Relaxed: a hint. Perhaps this one was called to watch, and others still wait.
+            // Relaxed: a hint. Perhaps this worker was called to watch, and others still wait.
             follow.is_unwatched.store(!counts.is_watched, Ordering::Relaxed);
         }
     }
 
-    /// Waits for a change, or for a second if others work, and then looks.
+    /// Waits for a change. If others work, waits for at most a second, and then looks.
     fn watch<'s>(
         &'s self,
         common: &Common,
@@ -271,7 +274,7 @@ impl Spares {
         counts
     }
 
-    /// Whether stand-in `index`, which is at work, is no longer needed: it has then left.
+    /// Makes stand-in `index`, which is at work, leave if it is no longer needed; returns whether it has left.
     pub(crate) fn leaves(&self, common: &Common, index: usize) -> bool {
         // Relaxed: a hint. A stand-in that misses it works until its next look.
         if !self.is_surplus.load(Ordering::Relaxed) || common.is_closing() {
@@ -304,7 +307,7 @@ impl Spares {
         Blocked(self)
     }
 
-    /// Counts a stand-in that leaves because the pool is over.
+    /// Counts a stand-in as no longer at work, because the pool is over or the worker has no thread.
     pub(crate) fn ends(&self) {
         self.change(&mut self.counts(), |counts| counts.active -= 1);
     }
@@ -351,7 +354,7 @@ mod tests {
         builder.build().unwrap()
     }
 
-    /// Returns the numbers of the workers that some jobs ran on. The next look comes at once.
+    /// Makes the next look come at once, runs some jobs, and returns the numbers of the workers that they ran on.
     fn workers_of_jobs<P: Pool>(pool: &ThreadPool<P>) -> HashSet<usize> {
         static SEEN: Mutex<Vec<(usize, usize)>> = Mutex::new(Vec::new());
         pool.common.spares.as_ref().unwrap().look_soon();
@@ -397,7 +400,7 @@ mod tests {
                 pool.active_workers() == admitted
             });
             wait_for("work on as many workers", || (workers_of_jobs(&pool).len() > 1) == (admitted > 1));
-            // It comes to all.
+            // A broadcast runs on all workers all the same.
             assert_eq!(pool.broadcast(|w| w.index()), [0, 1, 2, 3]);
         }
     }
@@ -445,7 +448,7 @@ mod tests {
             pool.install(|| {
                 assert_eq!(pool.active_workers(), 1);
                 grant(&machine, "max");
-                // It neither steals nor sleeps.
+                // This worker neither steals nor sleeps, so it does not ask.
                 wait_for("help", || pool.active_workers() > 1);
             });
             grant(&machine, "100000");

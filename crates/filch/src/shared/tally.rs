@@ -1,14 +1,14 @@
-//! How many jobs each worker has begun and ended; and what takes the panics of those that nobody joins.
+//! How many jobs each worker has begun and ended; and the handler of panics in jobs that nobody joins.
 //!
-//! Invariant: one thread at a time writes a tally. What the two numbers say of a pool is in
-//! [`detached`](crate::worker::detached).
+//! Invariant: one thread at a time writes a tally. [`detached`](crate::worker::detached) explains what the two numbers
+//! say about a pool.
 
 use std::any::Any;
 use std::sync::Arc;
 
 use filch_memory::{Atomic, Memory, Native, Ordering};
 
-/// What takes the payloads of jobs that nobody joins.
+/// Takes the payloads of panics in jobs that nobody joins.
 pub(crate) type PanicHandler = Arc<dyn Fn(Box<dyn Any + Send>) + Send + Sync>;
 
 /// How many jobs and calls a worker has begun, and how many it has ended. Only the holder of its seat writes it.
@@ -23,7 +23,7 @@ impl Tally {
     }
 
     pub(crate) fn begins(&self) {
-        // Relaxed, both: there is one writer, and the job's end publishes it.
+        // Relaxed, both: there is one writer, and the job's end publishes the count.
         self.begun.store(self.begun.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
     }
 

@@ -17,7 +17,7 @@ use crate::worker::{home::Home, plumbing::Plumbing, stats::Stats};
 pub struct Core<P: Plumbing> {
     /// For code that knows the exact head of the task stack.
     pub(crate) front: Front,
-    /// For code that does not know it.
+    /// For code that does not know the exact head.
     pub(crate) detached: Front,
     pub(crate) home: Home,
     pub(crate) pool: P,
@@ -32,8 +32,8 @@ unsafe impl<P: Plumbing> Sync for Core<P> {}
 unsafe impl<P: Plumbing> Send for Core<P> {}
 
 impl<P: Plumbing> Core<P> {
-    /// Makes the workers of a thread pool at their places, and links them. The tables are those of the two fronts, for
-    /// pools of this type.
+    /// Makes the workers of a thread pool at their places, and links them. The tables are those of the stack front and
+    /// of the detached front, for pools of this type.
     pub(crate) fn assemble(
         pools: Vec<P>,
         homes: Vec<Home>,
@@ -101,7 +101,7 @@ impl<'w, P: Plumbing> Here<'w, P> {
         unsafe { Own::new(&self.core().pool) }
     }
 
-    /// Keeps closure style off the stack until the returned value is dropped.
+    /// Keeps closure style off the task stack until the returned value is dropped.
     pub(crate) fn detach(&self) -> Enter<'w> {
         // SAFETY: this thread is the worker, whose detached front admits nothing at any head.
         unsafe { Enter::new(&self.core().detached, null_mut()) }

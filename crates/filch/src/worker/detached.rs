@@ -3,10 +3,10 @@
 //! Each worker counts what it has begun and what it has ended: jobs it has spawned, jobs it has run, and calls from
 //! outside in its seat. There is one writer per count, so that counting costs a load and a store.
 //!
-//! Invariant: a pool is idle if the sum of all ends, read first, is that of all beginnings. A job begins before it is
-//! pushed, hence before its end; and whoever reads an end (acquire) sees what its job did before (release), so also the
-//! beginnings of the jobs that it has spawned. So if the sums are equal, all jobs begun before the question have ended,
-//! and so have all jobs that these have spawned.
+//! Invariant: a pool is idle if the sum of all ends, read first, equals the sum of all beginnings. A job begins before
+//! it is pushed, hence before its end. A thread that reads an end (acquire) sees what the job did before (release), so
+//! also the beginnings of the jobs that it has spawned. So if the sums are equal, all jobs begun before the question
+//! have ended, and so have all jobs that these have spawned.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -66,7 +66,7 @@ impl Common {
     /// As [`Common::assert_here`].
     pub(crate) fn begins_outside(&self) {
         self.assert_here();
-        // Relaxed: the push of the job publishes it.
+        // Relaxed: the push of the job publishes the count.
         self.begun_outside.fetch_add(1, Ordering::Relaxed);
     }
 
@@ -80,7 +80,7 @@ impl Common {
         begun.fold(self.begun_outside.load(Ordering::Relaxed), usize::wrapping_add) == ended
     }
 
-    /// Whether idle workers leave.
+    /// Whether idle workers leave, because the pool closes and has nothing left to do.
     pub(crate) fn is_over(&self) -> bool {
         self.is_closing() && self.is_idle()
     }
@@ -105,7 +105,7 @@ impl<P: Known> Here<'_, P> {
     }
 }
 
-/// [Spawns](Here::spawn_detached) a task that nobody joins on the worker that this thread is.
+/// [Spawns](Here::spawn_detached) a task that nobody joins, on the worker that this thread is.
 ///
 /// # Panics
 /// Outside all pools.

@@ -29,39 +29,42 @@ pub(crate) struct Home {
     pub(crate) index: usize,
     pub(crate) common: Arc<Common>,
     pub(crate) counters: Counters,
-    /// The nesting depth of unrelated jobs that the worker runs while it waits for a scope or another pool.
+    /// The nesting depth of the unrelated jobs that the worker runs while it waits or yields.
     detours: <Native as Memory>::AtomicUsize,
-    /// The front of its task stack, or its only one, and the address of the stack's bottom. Set once, before it starts.
+    /// The front of the worker's task stack, or its only front, and the address of the stack's bottom. Set once, before
+    /// the worker starts.
     stack: Cell<(*const Front, usize)>,
     /// Jobs that may outlive their spawner.
     pub(crate) spawned: UnsafeCell<Spawning>,
-    /// The heights at which it has spawned.
+    /// The heights at which the worker has spawned.
     pub(crate) marks: UnsafeCell<Marks>,
-    /// Its forks that are not on the task stack.
+    /// The worker's forks that are not on the task stack.
     aside: Aside,
     random: Cell<Rng>,
-    /// The victim of its last steal; at first itself.
+    /// The victim of the worker's last steal; at first the worker itself.
     last_victim: Cell<usize>,
-    /// When its unanswered requests began, or when it last [interrupted](crate::Interrupts::by_thieves) a victim.
+    /// When the worker's unanswered requests began, or when it last [interrupted](crate::Interrupts::by_thieves) a
+    /// victim.
     has_waited_since: Cell<Option<Instant>>,
     pub(crate) turns: Turns,
-    /// How many jobs it has spawned since it last looked elsewhere, if these are few.
+    /// How many jobs the worker has spawned since it last looked elsewhere; counted up to the limit from which on it
+    /// omits fences.
     pub(crate) spawned_in_row: Cell<u32>,
-    /// How many failed leaps have proved right before it looks further, if it [adapts](crate::Leaps::Adaptive).
+    /// How many leaps must fail before the worker looks further, if it [adapts](crate::Leaps::Adaptive).
     pub(crate) leaps: Cell<u32>,
     /// For a transitive leapfrogger's searches.
     pub(crate) trails: Cell<Trails>,
-    /// Of the thread's own stack.
+    /// The lower half of the thread's own stack.
     lower_half: Cell<LowerHalf>,
-    /// How many times the rest of the stack had been halved, plus one, when the worker began a job although its stack
-    /// was [low](Home::is_stack_low); else 0.
+    /// How many times the rest of the lower half had been halved, plus one, when the worker began its current job
+    /// although the stack was [low](Home::is_stack_low); 0 if it runs no such job.
     reluctant: Cell<u32>,
     /// Whom the worker wakes once its turn is over.
     owed: Cell<Wakes>,
     /// Whether the thread is in the handler of a signal.
     pub(crate) is_interrupted: Cell<bool>,
-    /// What loops that start here know of a block around them. After a panic it is stale, which costs a loop a look at
-    /// the clock.
+    /// What loops that start on this worker know of the block around them. After a panic this is stale, which costs a
+    /// loop a look at the clock.
     pub(crate) outer: Cell<Outer>,
 }
 
@@ -101,7 +104,7 @@ impl Home {
     }
 
     /// Whether the worker's tasks may descend from something other than its stolen task. Precondition for a correct
-    /// `false`: the caller has just won a task from it.
+    /// `false`: the caller has just won a task from the worker.
     pub(crate) fn is_on_detour(&self) -> bool {
         // Relaxed: the worker published the task after it began the detour, and does not end the detour before the task
         // is settled.
@@ -118,7 +121,7 @@ impl Home {
     /// Begins an unrelated job.
     #[inline(always)]
     pub(crate) fn begins_detour(&self) {
-        // Relaxed, here and below: the tasks' edges publish it, and there is one writer.
+        // Relaxed, here and below: the tasks' edges publish the depth, and there is one writer.
         self.detours.store(self.detours.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
@@ -130,7 +133,7 @@ impl Home {
 
     /// Returns a random number below `bound`, which is not 0.
     fn random_below(&self, bound: usize) -> usize {
-        // While it is out there is one without a state to compute.
+        // While the generator is out, one with a constant seed, which costs no computation, takes its place.
         let mut random = self.random.replace(Rng::with_seed(0));
         let number = random.usize(..bound);
         self.random.set(random);
@@ -153,7 +156,8 @@ impl Home {
         self.has_waited_since.set(None);
     }
 
-    /// Interrupts `victim`, which it has asked for a task, if interrupts make workers answer.
+    /// Called after the worker has asked `victim` for a task. Requests a tick if workers answer on ticks; interrupts
+    /// `victim` if thieves interrupt, this thief has waited for a period, and `victim` is awake.
     #[cold]
     pub(crate) fn wants_answer(&self, victim: usize) {
         self.common.want_tick();
@@ -164,7 +168,7 @@ impl Home {
         }
     }
 
-    /// Prepares for its thread, which has just started, with a stack of `bytes` or more; 0 if unknown.
+    /// Prepares the worker on its own thread, which has just started, with a stack of `bytes` or more; 0 if unknown.
     pub(crate) fn begins(&self, bytes: usize) {
         self.lower_half.set(LowerHalf::of(bytes));
         self.makes_room();
@@ -179,7 +183,7 @@ impl Home {
         }
     }
 
-    /// Runs `f`, and notes what the worker does meanwhile.
+    /// Runs `f`, and notes when this activity of the worker begins and ends.
     #[inline(always)]
     pub(crate) fn doing<R>(&self, activity: Activity, f: impl FnOnce() -> R) -> R {
         self.turns(true, activity);
@@ -188,28 +192,28 @@ impl Home {
         result
     }
 
-    /// The worker has found nothing to run.
+    /// Called when the worker has found nothing to run.
     pub(crate) fn falls_idle(&self) {
         if self.counters.idle.begin() {
             self.notes(Note::Begins(Activity::Idle));
         }
     }
 
-    /// The worker has found something, or what it waited for is over.
+    /// Called when the worker has found something, or its wait is over.
     pub(crate) fn gets_busy(&self) {
         if self.counters.idle.end() {
             self.notes(Note::Ends(Activity::Idle));
         }
     }
 
-    /// Runs `f` on another thread that is the worker meanwhile, with its own stack.
+    /// Runs `f` on a guest's thread, which is the worker meanwhile and has a stack of its own.
     pub(crate) fn on_another_stack(&self, f: impl FnOnce()) {
         let half = self.lower_half.replace(LowerHalf::of(0));
         f();
         self.lower_half.set(half);
     }
 
-    /// The worker's turn as the owner of its task stack is over.
+    /// Called when the worker's turn as the owner of its task stack is over. Wakes whom it has to wake.
     #[inline]
     pub(crate) fn ends_turn(&self) {
         if self.owed.get() != Wakes::Nobody {
@@ -222,10 +226,10 @@ impl Home {
         self.lower_half.get().has_begun()
     }
 
-    /// On a low stack, before the worker does what others should do: naps, and returns `true`, unless there are no
-    /// others or it has [napped](Common::leaves_to_others) for long. What it waits for may end meanwhile; so it naps
-    /// longer, even alone, the less of the stack is left. Once it has run some work after all, it naps again for work
-    /// within that only when half of the rest is used.
+    /// Called on a low stack, before the worker does what others should do. Naps, and returns `true`, unless there are
+    /// no others or the worker has [napped](Common::leaves_to_others) for long enough. Its wait may end meanwhile; so
+    /// the less of the stack is left, the longer it naps, in the end even without others. Once it has run such work
+    /// after all, it naps again within that work only when half of the rest is used.
     pub(crate) fn hesitates(&self, naps: &Cell<u32>) -> bool {
         const NAPS: u32 = 10;
         const SCARCE: u32 = 2;
@@ -248,7 +252,7 @@ impl Home {
     }
 }
 
-/// What a loop within a block of another one knows of it.
+/// What a loop within a block of another loop knows of that block.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Outer {
     /// When the block began.
@@ -263,18 +267,18 @@ impl<'w> Own<'w, Home> {
         self.common.next_mail(self.index)
     }
 
-    /// Whether there is such a job. A snapshot, accurate enough for a last look before sleep.
+    /// Whether a job is posted to this worker. A snapshot, accurate enough for a last look before sleep.
     pub(crate) fn has_mail(self) -> bool {
         self.common.has_mail(self.index)
     }
 
-    /// Its forks that are not on the task stack.
+    /// The worker's forks that are not on the task stack.
     pub(crate) fn aside(self) -> Own<'w, Aside> {
         // SAFETY: it is a part of this thread's worker.
         unsafe { self.part(|home| &home.aside) }
     }
 
-    /// The front of the worker's task stack, or its only one.
+    /// The front of the worker's task stack, or its only front.
     pub(crate) fn stack_front(self) -> &'w Front {
         // SAFETY: `Core::assemble` set it to a front of this worker, which lives as long as this home.
         unsafe { &*self.seen().stack.get().0 }
@@ -309,8 +313,8 @@ impl Front {
     }
 }
 
-/// Returns the worker, of any pool, that the current thread is; `None` outside. The reference is for calls made on the
-/// worker.
+/// Returns the worker, of any pool, that the current thread is; `None` outside. The result is for use within calls made
+/// on the worker.
 pub(crate) fn current_home() -> Option<Own<'static, Home>> {
     // SAFETY: the current front is one of this thread's worker.
     current().home().map(|home| unsafe { Own::new(home) })
@@ -329,7 +333,7 @@ impl<'w> Here<'w> {
         let Some(home) = self.home() else { return };
         home.is_interrupted.set(true);
         if self.cold(|operations| &operations.interrupt, ()) == Some(true) {
-            // With signals, the worker itself does not count interrupts.
+            // With signals, polls do not count interrupts.
             home.counters.interrupts.bump();
         }
         home.is_interrupted.set(false);
@@ -344,7 +348,7 @@ impl<'w, P: Known> Here<'w, P> {
         self.front().home().map(|home| unsafe { Own::new(home) })
     }
 
-    /// Whether other workers would see a fork made here at once, and do not see enough.
+    /// Whether other workers would see a fork made here at once, and need more work than they see.
     #[inline]
     pub(crate) fn lends(&self) -> bool {
         !self.front().limits.admits_push(self.head().addr())
@@ -370,7 +374,7 @@ impl Common {
 
     /// Hands a job to the pool: spawns it if the current thread is a worker of the pool, else injects it.
     ///
-    /// Out of line, so that what it needs is not part of the spawner's frame, on which other jobs may run.
+    /// Out of line, so that its locals are not part of the spawner's frame, which may stay while other jobs run.
     #[inline(never)]
     pub(crate) fn hand_in(&self, job: Spawned) {
         match self.here() {

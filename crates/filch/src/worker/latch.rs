@@ -1,9 +1,9 @@
 //! Waiting for several things to end, on a worker or outside all pools.
 //!
 //! A worker runs other jobs meanwhile, and its place is woken at the end; any other thread sleeps on its own event.
-//! [`latch`] explains why it does not miss the end.
+//! [`latch`] explains why neither misses the end.
 //!
-//! Invariant: a wait returns only once everything has ended, and nothing unwinds out of it before.
+//! Invariant: a wait returns only once everything has ended, and nothing unwinds out of the wait before.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -25,7 +25,8 @@ pub(crate) type Latch = latch::Latch<Native, Waiter>;
 #[derive(Clone, Debug)]
 pub(crate) enum Waiter {
     /// A worker: its pool, its number, and the low half of the number of [jobs that it had
-    /// spawned](crate::fork::own::Own::spawns) before: each frame of a recursion through scopes has a waiter.
+    /// spawned](crate::fork::own::Own::spawns) before the wait. Half a number is enough, and saves space: each frame of
+    /// a recursion through scopes has a waiter.
     Worker(Arc<Common>, u16, u32),
     Thread(Arc<Event<Native>>),
 }
@@ -58,21 +59,21 @@ impl Waiter {
         match self {
             Self::Worker(common, index, _) => current_home()
                 .is_some_and(|home| Arc::ptr_eq(common, &home.common) && usize::from(*index) == home.index),
-            // The thread may have become a worker since. During the destruction of its locals this is unknown.
+            // The thread may have become a worker since. During the destruction of its locals the answer is unknown.
             Self::Thread(event) => EVENT.try_with(|mine| Arc::ptr_eq(event, mine)).unwrap_or(true),
         }
     }
 }
 
-/// Returns how many jobs a worker had spawned before, of whose number `before` is the low half. It has spawned so many
-/// `now`, fewer than 2³¹ more or less.
+/// Returns how many jobs a worker had spawned earlier. `before` is the low half of that number, `now` is the present
+/// number. The two numbers must differ by less than 2³¹.
 pub(crate) fn spawns_before(before: u32, now: usize) -> usize {
     now.wrapping_sub((now as u32).wrapping_sub(before).cast_signed() as usize)
 }
 
-/// Looks for about as long as it takes to fall asleep and be woken; returns whether the latch is over. In between it
-/// yields the processor, which the awaited things may need, unless that may last as long as a part of another
-/// program's.
+/// Looks for about as long as it takes to fall asleep and be woken; returns whether the latch is over. Between looks,
+/// yields the processor, which the awaited things may need. If another program may keep the processor for long, gives
+/// up after the first looks instead.
 fn is_over_soon(latch: &Latch) -> bool {
     const LONG: Duration = Duration::from_micros(10);
     const LOOKS: u32 = 64;
@@ -92,10 +93,11 @@ fn is_over_soon(latch: &Latch) -> bool {
     }
 }
 
-/// Waits until the latch is over, on the thread for which it was made. A worker runs jobs of any kind meanwhile, or
-/// only some, and whoever adds one must notify it; another thread sleeps, at once if `will_take_long`.
+/// Waits until the latch is over, on the thread for which it was made. A worker meanwhile runs jobs of any kind, or
+/// `only` some; a thread that adds one of these must notify the worker. Any other thread sleeps, at once if
+/// `will_take_long`.
 ///
-/// It has no frame while a worker waits: the wait is its last call.
+/// Has no frame while a worker waits: the worker's wait is its last call.
 pub(crate) fn wait(latch: &Latch, only: Only<'_>, will_take_long: bool) {
     match latch.waiter() {
         Waiter::Worker(.., before) => Here::wait_until(latch.count(), *before, only),
@@ -158,7 +160,7 @@ mod tests {
         }
     }
 
-    /// Waits for a thread that takes so long.
+    /// Waits for a thread that takes this long.
     fn waits_for_another(long: Duration) {
         let latch = Latch::new(1, Waiter::here());
         let over = IsSend((&raw const latch).cast_mut());

@@ -1,7 +1,7 @@
 //! A worker: its state, its task pool, what it has spawned, and how it waits for others.
 //!
-//! A [`home`] is the part that does not depend on the type of the pool, and a [`core`](mod@core) the whole worker. The
-//! [`plumbing`] is what they ask of a pool.
+//! A [`home`] is the part that does not depend on the type of the pool; a [`core`](mod@core) is the whole worker. The
+//! [`plumbing`] is the interface that both use of a pool.
 //!
 //! Invariant: only a worker's own thread uses the parts of it that are neither atomic nor constant.
 

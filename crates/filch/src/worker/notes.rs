@@ -5,10 +5,10 @@ use crate::timeline::{Activity, Note};
 
 #[cfg(feature = "timeline")]
 impl Home {
-    /// Notes something about the worker, which the current thread is, if anybody records that.
+    /// Notes something about the worker, which is the current thread, if anybody records.
     #[inline]
     pub(crate) fn notes(&self, note: Note) {
-        // The handler of a signal may have come in the middle of a note.
+        // A signal handler notes nothing, since it may have interrupted a note.
         if let Some(recorders) = self.common.recorders.get()
             && !self.is_interrupted.get()
         {
@@ -19,7 +19,7 @@ impl Home {
     /// Notes that an activity begins or ends.
     #[inline(always)]
     pub(crate) fn turns(&self, begins: bool, activity: Activity) {
-        /// Out of line, since a note is in memory: it is not part of frames on which jobs run.
+        /// Out of line, so that the note, which lies in memory, is not part of a frame that stays while jobs run.
         #[cold]
         #[inline(never)]
         fn notes(home: &Home, begins: bool, activity: Activity) {

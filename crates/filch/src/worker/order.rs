@@ -1,7 +1,8 @@
-//! The queue of jobs that a worker has spawned, and the [order](crate::protocol::order) of these and its forks.
+//! The queue of jobs that a worker has spawned, and the [order](crate::protocol::order) of these jobs and the worker's
+//! forks.
 //!
-//! In a pool that waits [strictly](crate::Wait), a worker that joins must not run what it has spawned. There all
-//! spawned jobs count as older than all forks.
+//! In a pool that waits [strictly](crate::Wait), a worker that joins must not run jobs that it has spawned. So all
+//! spawned jobs count as older than all forks there.
 //!
 //! Invariant: a word in a queue of spawned jobs comes from [`word_of`], and is converted back once.
 
@@ -28,13 +29,13 @@ const HAS_HEIGHTS: bool = cfg!(all(
     target_pointer_width = "64",
     not(target_os = "android")
 ));
-/// Says that a word has a height.
+/// The bit that says that a word has a height.
 const FLAG: usize = 1 << (usize::BITS - 1);
-/// Where heights begin, and the number of their bits.
+/// The lowest bit of a height, and the number of its bits.
 const SHIFT: u32 = usize::BITS / 4 * 3;
 const BITS: u32 = usize::BITS - SHIFT - 1;
 
-/// Returns the word for a job that was spawned at this height. Where an address leaves no room for the height, the job
+/// Returns the word for a job that was spawned at this height. If the address leaves no room for the height, the job
 /// counts as older than all forks.
 pub(crate) fn word_of(job: Spawned, height: Height) -> Task {
     let word = job.into_task().as_ptr::<()>().map_addr(|address| {
@@ -45,7 +46,7 @@ pub(crate) fn word_of(job: Spawned, height: Height) -> Task {
     Task::from_ptr(word)
 }
 
-/// Returns the word of the same job at this height, if that is lower.
+/// Returns the word of the same job, with its height lowered to this one if it was above.
 fn lowered(word: Task, height: Height) -> Task {
     if height_of(word) <= height {
         return word;
@@ -77,18 +78,18 @@ fn has_height(bits: usize) -> bool {
     HAS_HEIGHTS && bits & FLAG != 0
 }
 
-/// A worker publishes jobs [without fences](Unfenced) once it has spawned this many in a row: that costs whoever falls
-/// asleep.
+/// A worker publishes jobs [without fences](Unfenced) once it has spawned this many in a row. Each worker that falls
+/// asleep then pays for a barrier.
 const MANY: u32 = 16;
 
 impl Home {
-    /// Whether it publishes spawned jobs without fences.
+    /// Whether the worker publishes spawned jobs without fences.
     #[inline(always)]
     pub(crate) fn is_unfenced(&self) -> bool {
         self.spawned_in_row.get() == MANY
     }
 
-    /// Counts a job that it has spawned; the caller then fences.
+    /// Counts a job that the worker has spawned; the caller then fences.
     pub(crate) fn counts_spawned(&self) {
         if self.is_unfenced() || !self.common.has_barriers {
             return;
@@ -102,7 +103,7 @@ impl Home {
         }
     }
 
-    /// The worker has nothing of its own, and looks for work elsewhere or leaves.
+    /// Called when the worker has nothing of its own, and looks for work elsewhere or leaves.
     pub(crate) fn looks_elsewhere(&self) {
         if self.spawned_in_row.replace(0) == MANY {
             self.common.dormitory.unfenced().end();
@@ -111,14 +112,14 @@ impl Home {
 }
 
 impl Own<'_, Home> {
-    /// Gives `f` the owner's end of the queue of spawned jobs, which nothing that `f` calls uses.
+    /// Gives `f` the owner's end of the queue of spawned jobs. Nothing else that `f` calls may use that end.
     fn with_spawned<R>(self, f: impl FnOnce(&mut Spawning) -> R) -> R {
         // SAFETY: only this thread uses the owner's end; `f` is one operation of the queue, which does not reenter this
         // function.
         f(unsafe { &mut *self.spawned.get() })
     }
 
-    /// Returns a mark: jobs that the worker spawns later lie above it, unless it takes back jobs from below.
+    /// Returns a mark: jobs that the worker spawns later lie above it, unless the worker takes back jobs from below it.
     pub(crate) fn spawns(self) -> usize {
         self.with_spawned(|spawned| spawned.next_position())
     }
@@ -156,7 +157,7 @@ impl Own<'_, Home> {
         self.with_marks(|marks| marks.newest())
     }
 
-    /// The height of its newest job that nobody has taken, if there is one. A snapshot.
+    /// The height of the worker's newest spawned job that nobody has taken, if there is one. A snapshot.
     fn newest_job(self) -> Option<Height> {
         let (end, jobs) = self.with_spawned(|spawned| (spawned.next_position(), spawned.len_hint()));
         (jobs > 0).then(|| self.with_marks(|marks| marks.height_at(end - 1)))
@@ -167,7 +168,7 @@ impl Own<'_, Home> {
         self.newest_height().max(early).floor(self.bottom(), size_of::<Slot>())
     }
 
-    /// As [`Aside::take_early`](crate::fork::off_stack::Aside); the fork's join is then cold.
+    /// As [`Aside::take_early`](crate::fork::off_stack::Aside); also raises the floor, so that the fork's join is cold.
     pub(crate) fn take_early(
         self,
         index: usize,
@@ -179,12 +180,12 @@ impl Own<'_, Home> {
         Some(job)
     }
 
-    /// Whether its newest fork, at this height, has been run early.
+    /// Whether the worker's newest fork, which is at this height, has been run early.
     pub(crate) fn has_run_early(self, height: Height) -> bool {
         self.aside().above_early() == height.forks_on_stack() as usize + 1
     }
 
-    /// Returns where the fork at this index of its stack lies, if it has been run early. Forgets it.
+    /// Returns where the fork at this index of the worker's stack lies, if it has been run early. Forgets it.
     pub(crate) fn ran_early(self, index: usize) -> Option<NonNull<Slot>> {
         let slot = self.aside().ran_early(index)?;
         self.stack_front().limits.set_floor(self.floor());
@@ -195,7 +196,7 @@ impl Own<'_, Home> {
     #[inline(always)]
     fn spawn(self, job: Spawned, height: Height) {
         let height = if self.common.wait.is_strict() { Height::GROUND } else { height };
-        // Most jobs are spawned at the height of the one before, and are some of many.
+        // Most jobs come in long series, each at the height of the one before.
         if height > self.newest_height() || !self.with_spawned(|spawned| spawned.has_room()) || !self.is_unfenced() {
             return self.spawn_rarely(job, height);
         }
@@ -243,14 +244,15 @@ impl Own<'_, Home> {
         self.newest_height() > below
     }
 
-    /// Takes the newest job that the worker has spawned above the fork `below`, to run it right there.
+    /// Takes the newest job that the worker has spawned above the fork `below`, to run it just above that fork.
     pub(crate) fn pop_newer(self, below: Height) -> Option<Spawned> {
         let first = self.with_marks(|marks| marks.first_above(below))?;
         self.lower(below.above());
         if self.spawns() > first { self.pop_spawned() } else { None }
     }
 
-    /// Lowers what the worker has spawned above this height to it: the forks above have ended, or soon will.
+    /// Lowers the jobs that the worker has spawned above this height to it, because the forks above it have ended, or
+    /// soon will.
     #[inline]
     pub(crate) fn lower(self, height: Height) {
         if let Some(first) = self.with_marks(|marks| marks.lower(height)) {
@@ -283,7 +285,8 @@ impl<P: Known> Here<'_, P> {
         self.home_of_any().expect("only workers spawn")
     }
 
-    /// Whether its newest fork that has not been run, if it has one, is newer than its newest job.
+    /// Whether the worker's newest fork that has not been run is newer than its newest job. Without a job, it may
+    /// return `true` even if there is no such fork.
     #[inline]
     pub(crate) fn forks_are_newer(&self) -> bool {
         let home = self.spawner();

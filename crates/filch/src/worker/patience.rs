@@ -9,12 +9,12 @@ use crate::shared::policy::Idle;
 use crate::worker::home::Home;
 
 thread_local! {
-    /// How many more waits of this thread do not yield, since a yield has been long: other programs want its processor,
-    /// and a thread that sleeps gets it back sooner than one that has yielded.
+    /// How many more waits of this thread do not yield. A long yield sets this: other programs then want the processor,
+    /// and a thread that sleeps gets it back sooner than one that yields.
     pub(crate) static CROWDED: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Whether the wait that begins here should not yield.
+/// Whether the wait that begins here should not yield; counts this wait.
 pub(crate) fn is_crowded() -> bool {
     CROWDED.try_with(|left| left.replace(left.get().saturating_sub(1))) != Ok(0)
 }
@@ -45,11 +45,12 @@ pub(crate) struct Patience {
     /// How many more yields do not count as rounds if they let another thread run.
     switches: u32,
     idle: Idle,
-    /// Whether a long yield ends it: there is a processor for each worker, so another program has had this one.
+    /// Whether a long yield ends the patience. It does if there is a processor for each worker, since another program
+    /// has then had this one.
     ends_early: bool,
-    /// Whether it is busy waiting instead of yielding.
+    /// Whether the thread waits busily instead of yielding.
     is_crowded: bool,
-    /// How many more yields may be long: at first, and since one was, other threads want this processor.
+    /// How many more yields may be long. At first, and after a long yield, other threads may want this processor.
     contended: u32,
 }
 
@@ -65,21 +66,21 @@ impl Patience {
     /// Rounds of yields after them.
     const YIELDS: u32 = 6;
     const END: u32 = Self::SPINS + Self::YIELDS;
-    /// How long yields do not count as rounds while nobody else wants the processor: about as long as it takes to wake
-    /// a worker on a virtual machine, so that staying awake never takes more than twice as long as sleeping would have.
+    /// How long short yields do not count as rounds: about as long as it takes to wake a worker on a virtual machine,
+    /// so that staying awake never takes more than twice as long as sleeping would have.
     const AWAKE: Duration = Duration::from_micros(60);
-    /// With more workers than processors, other workers run during its yields. It stays awake for so many of these:
-    /// whoever is woken displaces a worker that works, which leaves a task begun, whereas a thread that yields has its
-    /// turn when a processor is free.
+    /// How many yields do not count as rounds although they let another thread run. With more workers than processors,
+    /// other workers run during the yields. A worker that is woken displaces one that works, in the middle of a task,
+    /// whereas a thread that yields has its turn when a processor is free.
     const SWITCHES: u32 = 16;
     /// A longer yield has let another thread run, though perhaps one that only yields, too.
     const SWITCH: Duration = Duration::from_micros(3);
     /// A longer yield has let another thread work.
     const LONG: Duration = Duration::from_micros(20);
-    /// After this many short yields the next one will probably be short.
+    /// After this many short yields in a row the next one will probably be short.
     const CONTENDED: u32 = 256;
 
-    /// Patience that ends with this policy, where there are no wake-ups.
+    /// Returns patience that ends with this policy, for waits without wake-ups.
     pub(crate) fn then(idle: Idle) -> Self {
         Self {
             rounds: 0,
@@ -128,7 +129,7 @@ impl Patience {
         length
     }
 
-    /// After a yield of this `length`, so long `after` the first one began.
+    /// Counts a yield of this `length`, which ended at the time `after`, measured from the beginning of the first one.
     fn has_yielded(&mut self, length: Duration, after: Duration) {
         if length > PART && self.ends_early {
             self.rounds = Self::END;
@@ -148,7 +149,7 @@ impl Patience {
         (self.rounds, self.since, self.switches, self.is_crowded) = (0, None, Self::SWITCHES, false);
     }
 
-    /// As [`Patience::wait`], but at the end naps or starts over, where there are no wake-ups.
+    /// As [`Patience::wait`], for waits without wake-ups: at the end it naps or starts over.
     pub(crate) fn wait_or_nap(&mut self) {
         if !self.wait() {
             match self.idle {
@@ -179,7 +180,8 @@ impl waiting::Patience for Patience {
     }
 }
 
-/// The patience of a worker, whose idle time begins when it waits and ends when it begins anew.
+/// The patience of a worker. The worker's idle time begins when it waits, and ends when the patience is renewed or
+/// dropped.
 pub(crate) struct Timed<'w> {
     patience: Patience,
     home: &'w Home,
@@ -238,7 +240,7 @@ mod tests {
         Patience { rounds: Patience::SPINS, ends_early, ..Patience::default() }
     }
 
-    /// The number of yields of these lengths until the patience ends.
+    /// Returns how many yields of this length come before the patience ends.
     fn yields(length: Duration, ends_early: bool) -> u32 {
         let mut patience = yielding(ends_early);
         let mut yields = 0;

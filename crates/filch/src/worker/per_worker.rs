@@ -1,9 +1,9 @@
 //! Values that belong to workers: scratch buffers, generators, partial results.
 //!
 //! A worker that waits inside a use of its value may run another task that asks for the same value. So a value is taken
-//! out for the time of its use, and a nested use finds another one, or makes it. A lock around the free values keeps
-//! this sound whatever threads come: workers of other pools, guests, threads outside all pools. No foreign code runs
-//! under the lock.
+//! out while it is used, and a nested use finds another one, or makes it. A lock around the free values keeps this
+//! sound whichever threads ask: workers of other pools, guests, threads outside all pools. No foreign code runs under
+//! the lock.
 //!
 //! Invariant: each value is free, or taken by one user.
 
@@ -27,9 +27,9 @@ const ROOMS: usize = MAX_WORKERS.ilog2() as usize + 1;
 /// result.
 ///
 /// [`get`](Self::get) takes the current worker's value out until the guard is dropped. If the worker meanwhile runs
-/// another task that asks too, that task gets another value. So there may be several values per worker: as many as its
-/// uses were nested. Threads outside all pools share one place. Workers of several pools may use the same `PerWorker`;
-/// those with the same number share a place.
+/// another task that asks too, that task gets another value. So a worker may have several values, one for each level of
+/// nesting. Threads outside all pools share one place. Workers of several pools may use the same `PerWorker`; those
+/// with the same number share a place.
 ///
 /// ```
 /// use filch::{PerWorker, ThreadPool};
@@ -72,15 +72,15 @@ pub struct PerWorker<T, F = fn() -> T> {
 }
 
 impl<T, F> PerWorker<T, F> {
-    /// Creates a value per worker, each made by `init`, on the worker that asks for it. `init` may ask for the
-    /// worker's [number](crate::current_index).
+    /// Creates a `PerWorker` without values. `init` makes each value, on the worker that asks for it, and may ask for
+    /// the worker's [number](crate::current_index).
     ///
-    /// It allocates nothing until somebody asks.
+    /// Nothing is allocated until somebody asks.
     pub const fn new(init: F) -> Self {
         Self { rooms: [const { OnceLock::new() }; ROOMS], outside: Padded(Mutex::new(Vec::new())), init }
     }
 
-    /// Returns the place of a worker; `None`: of threads outside all pools.
+    /// Returns the place of a worker, or for `None` the place of all threads outside all pools.
     fn free(&self, worker: Option<usize>) -> &Mutex<Vec<T>> {
         let Some(index) = worker else { return &self.outside.0 };
         let room = (index + 1).ilog2() as usize;

@@ -1,4 +1,4 @@
-//! What the scheduler asks of each kind of task pool. Users can neither name nor implement it.
+//! The trait that each kind of task pool implements for the scheduler. Users can neither name nor implement it.
 
 use std::fmt::Debug;
 use std::io;
@@ -22,7 +22,7 @@ use crate::worker::core::Core;
 pub struct Room {
     /// The number of tasks.
     pub(crate) tasks: usize,
-    /// Whether the user has set it: a growing queue then begins with this capacity.
+    /// Whether the user has set it. If so, a growing queue begins with this capacity.
     pub(crate) is_asked: bool,
 }
 
@@ -31,8 +31,8 @@ pub trait Tuned {
     type Settings: Clone + Debug + Default + Send + Sync;
 }
 
-/// A kind of task pool. Sealed: all kinds are in this module. A worker's operations on its own pool take a [`Here`],
-/// which only the worker itself can have.
+/// A kind of task pool. Sealed: all kinds are in [`pool`](crate::pool). A worker's operations on its own pool take a
+/// [`Here`], which only the worker itself can have.
 ///
 /// # Safety
 /// Implementations give out each job once, to its owner or to one thief, and keep the invariants of [`Front`].
@@ -43,7 +43,7 @@ pub unsafe trait Plumbing: Known + Send + Sync {
     /// Whether thieves gain if a signal makes the worker answer them.
     const ANSWERS_SIGNALS: bool = false;
 
-    /// Whether a thief asks the owner that it takes from.
+    /// Whether thieves ask one worker in particular for its tasks. `false` if owners deal out tasks by themselves.
     const IS_ASKED: bool = true;
 
     /// The largest number of workers.
@@ -52,11 +52,12 @@ pub unsafe trait Plumbing: Known + Send + Sync {
     /// Whether a thief may keep tasks for others to take.
     const KEEPS: bool = false;
 
-    /// Whether what is stolen from a victim was that victim's. Otherwise the thief [keeps](JobState::keep) what was
-    /// another's before it claims it.
+    /// Whether a task that is stolen from a victim was that victim's own. Otherwise the thief [keeps](JobState::keep) a
+    /// task of another worker, before it claims the task.
     const BY_VICTIM: bool = true;
 
-    /// Why there cannot be such a pool, as a sentence. `by_signal`: whether workers answer thieves in a signal handler.
+    /// Returns why there cannot be such a pool, as a sentence. `by_signal` says whether workers answer thieves in a
+    /// signal handler.
     fn refusal(_: &Self::Settings, _wait: Wait, _by_signal: bool) -> Option<&'static str> {
         None
     }
@@ -64,7 +65,7 @@ pub unsafe trait Plumbing: Known + Send + Sync {
     /// Creates the pools of `workers` workers at their places, each with this room if it is bounded.
     fn create(workers: usize, room: Room, settings: &Self::Settings, places: &Deal) -> io::Result<Vec<Self>>;
 
-    /// Starts what the pools of a thread pool need besides workers.
+    /// Starts what the task pools of a thread pool need besides workers, such as a clock.
     fn start(_: &mut [Self], _: &Self::Settings) -> io::Result<()> {
         Ok(())
     }
@@ -72,7 +73,7 @@ pub unsafe trait Plumbing: Known + Send + Sync {
     /// Returns the head of the empty stack.
     fn bottom(&self) -> *mut Slot;
 
-    /// Returns the front for closure style, if the head is exact.
+    /// Returns the front for closure style with an exact head.
     fn front(core: &Core<Self>) -> &Front;
 
     /// Forks and joins in handle style.
@@ -106,7 +107,7 @@ pub unsafe trait Plumbing: Known + Send + Sync {
     /// Takes back the newest job forked through the word queue; returns `false` if it was stolen.
     ///
     /// # Safety
-    /// `job` is the newest one pushed there and not joined.
+    /// `job` is the newest job that was pushed there and has not been joined.
     unsafe fn take_word_back(here: &Here<'_, Self>, job: NonNull<Job>) -> bool;
 
     /// Whether somebody would take a task that the limits of the front at `here` do not admit.
@@ -140,8 +141,8 @@ pub unsafe trait Plumbing: Known + Send + Sync {
         false
     }
 
-    /// Whether a thief should try to steal from `victim`, and not only ask. In a pool that keeps the order: whether
-    /// there is something to take.
+    /// Whether a thief should try to steal from `victim`, and not only ask. In a pool that keeps the order, returns
+    /// whether there is something to take.
     fn may_steal(_: &Here<'_, Self>, _victim: &Core<Self>) -> bool {
         true
     }
@@ -165,14 +166,14 @@ pub unsafe trait Plumbing: Known + Send + Sync {
     /// Shares all of the worker's tasks, and wakes sleepers, because the worker is about to sleep and will not answer.
     fn share_all(_: &Here<'_, Self>) {}
 
-    /// Called before a worker sleeps or leaves: it answers no thief until it looks for work again.
+    /// Called before a worker sleeps or leaves: the worker answers no thief until it looks for work again.
     fn rests(_: &Here<'_, Self>) {}
 
-    /// Called between a worker's announcement of its sleep, with a fence, and its last look. Ensures that the look sees
-    /// all work whose owners have not seen the announcement.
+    /// Called after a worker has announced its sleep and fenced, before its last look. Ensures that this look sees all
+    /// work whose owners have not seen the announcement.
     fn settles(_: &Here<'_, Self>) {}
 
-    /// Whether [settling](Plumbing::settles) is fast: otherwise a guest should not take a seat for a short call.
+    /// Whether [settling](Plumbing::settles) is fast. If not, a guest should not take a seat for a short call.
     fn settles_fast(&self) -> bool {
         true
     }
@@ -180,8 +181,9 @@ pub unsafe trait Plumbing: Known + Send + Sync {
     /// Whether there is something to steal from `victim`, accurate enough for a last look before sleep.
     fn has_work(here: &Here<'_, Self>, victim: &Core<Self>) -> bool;
 
-    /// Takes one of the worker's own forks, which the caller must run at once, so that its join finds it done: the
-    /// newest, or what [`steal_own`](Plumbing::steal_own) takes. For a worker that yields in the middle of a branch.
+    /// Takes one of the worker's own forks: the newest, or the one that [`steal_own`](Plumbing::steal_own) takes. The
+    /// caller must run it at once, so that its join finds it done. For a worker that yields in the middle of a branch,
+    /// or waits for a scope.
     fn take_own(here: &Here<'_, Self>) -> Option<NonNull<Job>> {
         Self::steal_own(here)
     }
@@ -213,7 +215,7 @@ pub unsafe trait Plumbing: Known + Send + Sync {
         0
     }
 
-    /// What the worker has counted at its own queue and the others'; nothing without queues.
+    /// Returns what the worker has counted at its own queue and at other workers' queues; nothing without queues.
     fn counted(&self) -> Counted {
         Counted::default()
     }
@@ -242,8 +244,8 @@ pub trait Pool: Plumbing {
 /// The outcome of sharing on another worker's behalf.
 #[derive(Clone, Copy, Debug)]
 pub enum Insisted {
-    /// So many tasks are shared.
+    /// This many tasks are shared.
     Shared(u32),
-    /// There are some, which can be shared soon.
+    /// There are tasks that can be shared soon.
     Soon,
 }

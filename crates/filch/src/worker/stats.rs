@@ -1,4 +1,4 @@
-//! Counters, which are always on, because only cold paths count.
+//! Counters. They are always on, because only cold paths count.
 
 use std::fmt;
 use std::time::Instant;
@@ -42,7 +42,7 @@ macro_rules! counters {
             $($(#[$doc])* pub $name: u64,)+
             /// Nanoseconds that the worker was without work: asleep, or looking for work after it had found none.
             pub idle_ns: u64,
-            /// What was counted at the pool's queues, if their algorithms count it.
+            /// What the pool's queues have counted, if their algorithms count.
             pub queue: Counted,
             /// The largest number of jobs on the worker's task stack at once; 0 for pools without a task stack.
             pub peak_depth: u64,
@@ -61,7 +61,7 @@ macro_rules! counters {
             pub fn each(&self) -> impl Iterator<Item = (&'static str, u64)> {
                 let own = [$((stringify!($name), self.$name),)+].into_iter();
                 let own = own.chain([("idle_ns", self.idle_ns)]);
-                // What shares and takes back is the pool or its queue, and the sum has the name.
+                // The pool and its queue may both count `grows` and `shrinks`; `own` has the sums under these names.
                 let of_queue = self.queue.each().filter(|(name, _)| !matches!(*name, "grows" | "shrinks"));
                 own.chain(of_queue).chain([("peak_depth", self.peak_depth)])
             }
@@ -74,8 +74,8 @@ macro_rules! counters {
                 self.peak_depth = self.peak_depth.max(other.peak_depth);
             }
 
-            /// Returns what was counted since `earlier`, a reading of the same worker. The depth is not a count, and
-            /// stays.
+            /// Returns what was counted since `earlier`, a reading of the same worker. The peak depth is not a count,
+            /// and stays as it is.
             ///
             /// ```
             /// let pool = filch::ThreadPool::new(1)?;
@@ -98,18 +98,18 @@ counters! {
     steals,
     /// Attempts to steal, successful or not.
     attempts,
-    /// Attempts that lost a race for a task: [what then](crate::OnLoss).
+    /// Attempts that lost a race for a task: [`OnLoss`](crate::OnLoss) says what the thief does then.
     lost,
-    /// Attempts that were refused, though there may have been a task: too close to the owner, for instance.
+    /// Attempts that were refused, though there may have been a task: for instance, one too close to the owner.
     aborted,
-    /// Tasks that came to this worker from another one's queue, all of what it steals at once included, and jobs that
-    /// another has spawned.
+    /// Tasks that came to this worker from another worker's queue, including all tasks of a steal that takes several,
+    /// and jobs that another worker has spawned.
     migrations,
     /// Tasks taken from other workers while waiting for a stolen one.
     leaps,
     /// Times the shared part grew, because the worker shared tasks.
     grows,
-    /// Times the shared part shrank, because the worker took tasks back, or meant to and thieves were faster: each
+    /// Times the shared part shrank, because the worker took tasks back, or tried to and thieves were faster. Each time
     /// costs a fence, or an update of a shared word.
     shrinks,
     /// Requests for work written to a victim's limits.
@@ -128,7 +128,8 @@ counters! {
 #[derive(Debug)]
 pub(crate) struct IdleTime {
     born: Instant,
-    /// Nanoseconds so far. While the worker is idle the top bit is set, and the rest is an offset from `born`.
+    /// While the worker is busy: the idle nanoseconds so far. While it is idle: the top bit, and when the idle time
+    /// would have begun, in nanoseconds since `born`, had it come in one piece.
     word: <Native as Memory>::AtomicU64,
 }
 
@@ -143,7 +144,7 @@ impl IdleTime {
         self.born.elapsed().as_nanos() as u64
     }
 
-    /// The worker finds nothing. Returns whether it was busy. Only the worker itself may call this.
+    /// Called when the worker finds nothing; returns whether it was busy. Only the worker itself may call this.
     pub(crate) fn begin(&self) -> bool {
         // Relaxed, all: there is one writer, and readers want a statistic.
         let word = self.word.load(Ordering::Relaxed);
@@ -154,7 +155,7 @@ impl IdleTime {
         was_busy
     }
 
-    /// The worker has found something, or what it waited for is over. Returns whether it was idle. Only the worker
+    /// Called when the worker has found something, or its wait is over; returns whether it was idle. Only the worker
     /// itself may call this.
     pub(crate) fn end(&self) -> bool {
         let word = self.word.load(Ordering::Relaxed);
@@ -246,7 +247,7 @@ mod tests {
         assert!(stats.each().any(|count| count == ("grows", 3)));
     }
 
-    /// While it lasts and afterwards; and no longer than the clock says.
+    /// The idle time can be read while it lasts and afterwards, and is never longer than by the clock.
     #[test]
     fn idle_time_is_what_lies_between_begin_and_end() {
         const WHILE: Duration = Duration::from_millis(2);

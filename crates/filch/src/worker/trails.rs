@@ -4,17 +4,17 @@
 
 use crate::protocol::state::Theft;
 
-/// A step of the way: the entry of a worker's stack that led on, and the theft of it that must still be going on.
+/// A step of the way: the stolen entry of a worker's stack that led on, and its theft, which must still be in progress.
 pub(crate) struct Trail {
-    /// The worker and its entry; `None`: the job that is waited for.
+    /// The worker and the index of its entry; `None` for the awaited job.
     pub(crate) via: Option<(usize, usize)>,
     pub(crate) theft: Theft,
     /// The next entry of the thief's stack to look at.
     pub(crate) next: usize,
 }
 
-/// The way so far, and who has been seen. A worker makes room when its thread starts, and keeps it, so that no search
-/// allocates.
+/// The way so far, and which workers have been seen. A worker makes room when its thread starts, and keeps that room,
+/// so that no search allocates.
 #[derive(Default)]
 pub(crate) struct Trails {
     pub(crate) path: Vec<Trail>,
@@ -22,7 +22,7 @@ pub(crate) struct Trails {
 }
 
 impl Trails {
-    /// Begins anew, among so many workers.
+    /// Begins a search among this many workers.
     pub(crate) fn begin(&mut self, workers: usize) {
         self.path.clear();
         self.path.reserve(workers);
@@ -30,7 +30,7 @@ impl Trails {
         self.seen.resize(workers, false);
     }
 
-    /// Whether this worker has not been seen before.
+    /// Marks this worker as seen; returns whether it was not.
     pub(crate) fn is_new(&mut self, worker: usize) -> bool {
         !std::mem::replace(&mut self.seen[worker], true)
     }

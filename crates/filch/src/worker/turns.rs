@@ -8,7 +8,7 @@ use crate::shared::common::Lane;
 
 /// After this many finds a worker asks whether it is the next turn.
 const FINDS: i32 = 32;
-/// The number of times in a row that it is not, because the worker has work itself.
+/// How many times in a row it may not be the next turn, because the worker has work itself.
 const PASSES: u32 = 31;
 
 /// A worker's count of what it finds.
@@ -31,8 +31,8 @@ impl Turns {
     }
 
     /// Whether it is the turn of what the worker may have passed over: its mail, injected jobs, and what other workers
-    /// have. Such a job may block until something has run that the worker has itself; so while it has anything, many
-    /// more finds pass.
+    /// have. Such a job may block until something has run that the worker has itself; so while the worker has anything,
+    /// many more finds pass before the turn.
     #[inline(always)]
     pub(crate) fn is_next(&self, has_own: impl FnOnce() -> bool) -> bool {
         self.finds_left.get() <= 0 && self.is_next_at_last(has_own)
@@ -49,7 +49,7 @@ impl Turns {
         is_next
     }
 
-    /// Begins that turn; returns the lane of injected jobs that comes first, each in turn.
+    /// Begins that turn. Returns the lane of injected jobs that comes first; the lanes alternate.
     pub(crate) fn begin(&self) -> Lane {
         self.finds_left.set(FINDS);
         self.passes_left.set(PASSES);
@@ -62,7 +62,7 @@ impl Turns {
 mod tests {
     use super::*;
 
-    /// Returns after how many finds it is the next turn.
+    /// Returns the number of finds before the next turn.
     fn finds(turns: &Turns, has_own: bool) -> i32 {
         (0..)
             .find(|_| {
