@@ -1,5 +1,5 @@
-//! The machine's own memory: operations are those of `core::sync::atomic`, inlined, and in assembly the stores and loads
-//! of half a word.
+//! The machine's own memory: operations are those of `core::sync::atomic`, inlined. Stores and loads of half a word are
+//! in assembly.
 #![allow(clippy::disallowed_types, reason = "the only place that names the standard atomics")]
 
 use alloc::alloc::{alloc_zeroed, handle_alloc_error};

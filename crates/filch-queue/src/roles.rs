@@ -38,8 +38,9 @@ pub trait Owner<T> {
     #[inline]
     fn poll(&mut self) {}
 
-    /// Answers pending requests; until the next push, poll or [`offers(true)`](Self::offers) no thief waits for
-    /// this owner. Call it before the owner sleeps or leaves, if the queue's thieves do not [withdraw](Queue::WITHDRAWS).
+    /// Answers pending requests. Until the next push, poll or [`offers(true)`](Self::offers), no thief then waits for
+    /// this owner. Call it before the owner sleeps or leaves, if the queue's thieves do not
+    /// [withdraw](Queue::WITHDRAWS).
     #[inline]
     fn rest(&mut self) {}
 

@@ -21,9 +21,9 @@
 //! * I1: each index, that is each push, is claimed once.
 //! * I2: only the owner fills a slot, and only when it has seen the slot empty; so a slot holds at most one task. In
 //!   the source's form the owner looks by taking the slot's task, and puts back a task that it finds.
-//! * I3: the claims on a slot that are not settled are as many as the tasks at its claimed indices that nobody has
-//!   taken yet, put into it or about to be. A claimant takes the task that is there. Two thieves that wait at one slot for its tasks of two laps may swap the
-//!   tasks, and then the loot of one steal is not in order.
+//! * I3: a slot has as many unsettled claims as it has tasks of claimed indices that nobody has taken yet, in the slot
+//!   or about to be. A claimant takes the task that is there. Two thieves that wait at one slot for its tasks of two
+//!   laps may swap the tasks, and then the loot of one steal is not in order.
 //! * I4: when the owner claims, no thief has a claim on that slot, and the task is there: the slot was empty when the
 //!   owner filled it, so all earlier claims had been settled (I3), and the only later claim is the owner's.
 //!

@@ -112,8 +112,8 @@ impl<'w, Q: Queue<Native>> Own<'w, Queued<Q>> {
             self.is_busy.store(true, Ordering::Relaxed);
             Native::compiler_fence();
         }
-        // SAFETY: only this thread uses the owner's end, and once at a time: `f` is a queue operation, and a handler sees
-        // that it is in use.
+        // SAFETY: only this thread uses the owner's end, and once at a time: `f` is a queue operation, and a handler
+        // sees that the end is in use.
         let result = f(unsafe { &mut *self.owner.get() });
         if Queued::<Q>::ANSWERS {
             Native::compiler_fence();

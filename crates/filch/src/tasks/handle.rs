@@ -248,7 +248,7 @@ impl<P: Pool> ThreadPool<P> {
         if self.common.here().is_some() {
             return with_handle(f);
         }
-        // SAFETY: after the entry, `f` runs on a worker of this pool, of type `P`; and the pool keeps its workers alive.
+        // SAFETY: after the entry, `f` runs on a worker of this pool, of type `P`; the pool keeps its workers alive.
         unsafe { self.common.enter(|here| in_handle_style(here.known::<P>(), f)) }
     }
 }

@@ -18,8 +18,8 @@ impl<P: Pool> Tables<P> {
     /// The tables of the stack front and of the detached front.
     pub(crate) const BOTH: [&'static Operations; 2] = [&Self::ON_STACK, &Self::DETACHED];
 
-    // SAFETY: the table is for pools of type `P`. The front's scratch slot holds a task to push (`Operations::push`), and
-    // the popped task is the newest on the stack (`Operations::pop`).
+    // SAFETY: the table is for pools of type `P`. The front's scratch slot holds a task to push (`Operations::push`),
+    // and the popped task is the newest on the stack (`Operations::pop`).
     const ON_STACK: Operations = unsafe {
         Operations {
             push: |here| P::push_on_stack(&here.known()),
