@@ -149,7 +149,7 @@ impl Direct {
         // Each request has waited long.
         let owner = Owner { now: Cell::new(Time::MAX / 2), grain: grain::Params::DEFAULT, ..Owner::with(2) };
         let mut direct = Self { index: Rc::new(index), limits: Limits::closed(), stack, owner, head: 0 };
-        direct.with(split::Owner::begins);
+        direct.with(split::Owner::begin);
         direct
     }
 

@@ -7,10 +7,10 @@ mod common;
 mod refusing;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use common::wait_for;
 use filch::{BuildError, ThreadPool};
@@ -176,8 +176,16 @@ fn the_global_pool_ends_and_starts_again() {
 #[test]
 #[ignore = "run by another"]
 fn ends_in_the_middle_of_everything() {
-    // The pool ends when it has nothing to do for a moment.
-    let pauses = || thread::sleep(Duration::from_micros(300));
+    // The pool ends when it has nothing to do for a moment. On a busy machine there may be no such moment, so these
+    // threads hold off if an end takes long.
+    let ending = Mutex::new(None::<Instant>);
+    let is_ending = || ending.lock().unwrap().is_some_and(|since| since.elapsed() > Duration::from_millis(100));
+    let pauses = || {
+        thread::sleep(Duration::from_micros(300));
+        while is_ending() {
+            thread::sleep(Duration::from_millis(1));
+        }
+    };
     let (is_over, ran, spawned) = (AtomicBool::new(false), Arc::new(AtomicUsize::new(0)), AtomicUsize::new(0));
     thread::scope(|s| {
         s.spawn(|| {
@@ -204,7 +212,9 @@ fn ends_in_the_middle_of_everything() {
         });
         for n in 0..40 {
             fib(n % 5);
+            *ending.lock().unwrap() = Some(Instant::now());
             ThreadPool::end_global();
+            *ending.lock().unwrap() = None;
         }
         is_over.store(true, SeqCst);
     });

@@ -240,9 +240,9 @@ fn all_is_done_when_every_worker_has_done_its_pieces() {
         workers[left % 2].finished();
     }
     assert!(Counts::all_done(&workers));
-    workers[1].sets_out();
+    workers[1].set_out();
     assert!(!Counts::all_home(&workers));
-    workers[1].comes_home();
+    workers[1].come_home();
     assert!(Counts::all_home(&workers));
 }
 
@@ -369,7 +369,7 @@ fn tasks_are_coarse_until_enough_fast_joins_and_again_after_a_long_wait() {
         ticks.iter().map(join).collect::<Vec<_>>()
     };
     assert!(!grain.is_coarse());
-    grain.begins(&owner);
+    grain.begin(&owner);
     assert!(grain.is_coarse());
     // The length of the first one is unknown.
     assert_eq!(joins(&mut grain, &[500, 10, 10, 11]), [false; 4]);
@@ -386,7 +386,7 @@ fn tasks_are_coarse_until_enough_fast_joins_and_again_after_a_long_wait() {
     assert_eq!(joins(&mut grain, &[0, 0, 0, 0]), [false, false, false, true]);
     // There is no other worker to share with.
     let alone = Owner { dormitory: Dormitory::new(1), ..Owner::of_two() };
-    grain.begins(&alone);
+    grain.begin(&alone);
     assert!(!grain.is_coarse() && !grain.is_overdue(&limits, &alone));
 }
 
@@ -396,7 +396,7 @@ fn a_split_stack_of_coarse_tasks_shares_them_all() {
     let shared = Shared { index, limits: Limits::closed(), owner: Owner::of_two() };
     const CLOSED: (usize, usize) = (0, 7);
     let left = || shared.index.has_shared();
-    stack.begins(&shared.stack(), &shared.owner);
+    stack.begin(&shared.stack(), &shared.owner);
     for index in 0..3 {
         assert_eq!(shared.open(), CLOSED);
         stack.pushed(&shared.stack(), &shared.owner, index);
@@ -539,7 +539,7 @@ fn a_stack_that_begins_coarse_admits_nothing() {
     let (mut stack, shared) = fine(Owner::of_two());
     assert!(stack.take_back(&shared.stack(), &shared.owner, 0));
     assert_eq!(shared.open(), (4, 0));
-    stack.begins(&shared.stack(), &shared.owner);
+    stack.begin(&shared.stack(), &shared.owner);
     assert_eq!(shared.open(), (0, 7));
 }
 
@@ -549,16 +549,16 @@ fn the_only_worker_keeps_its_tasks_from_the_first_on() {
         let (index, mut stack) = split::Owner::new::<Native>(Moves::default(), sharing);
         let owner = Owner { dormitory: Dormitory::new(1), ..Owner::of_two() };
         let shared = Shared { index, limits: Limits::closed(), owner };
-        stack.begins(&shared.stack(), &shared.owner);
+        stack.begin(&shared.stack(), &shared.owner);
         assert_eq!(shared.open(), open, "{sharing:?}: the paper's owner shares its first task");
-        stack.begins(&shared.stack(), &shared.owner);
+        stack.begin(&shared.stack(), &shared.owner);
         assert_eq!(shared.open(), open, "{sharing:?}: again");
     }
     // It shares on request all the same.
     let (index, mut stack) = split::Owner::new::<Native>(Moves::default(), Sharing::ByGrain);
     let owner = Owner { dormitory: Dormitory::new(1), ..Owner::of_two() };
     let shared = Shared { index, limits: Limits::closed(), owner };
-    stack.begins(&shared.stack(), &shared.owner);
+    stack.begin(&shared.stack(), &shared.owner);
     assert_eq!(shared.steal(), None);
     stack.give(&shared.stack(), &shared.owner, 2, Amount::All);
     assert_eq!(std::iter::from_fn(|| shared.steal()).collect::<Vec<_>>(), [0, 1]);
@@ -689,24 +689,24 @@ impl Sharer for Robbed<'_> {
         self.0.owner.workers()
     }
 
-    fn wakes(&self, wakes: Wakes) {
-        self.0.owner.wakes(wakes);
+    fn wake_after(&self, wakes: Wakes) {
+        self.0.owner.wake_after(wakes);
     }
 
     fn has_aside(&self) -> bool {
         self.0.owner.has_aside
     }
 
-    fn has_grown(&self) {
-        self.0.owner.has_grown();
+    fn note_growth(&self) {
+        self.0.owner.note_growth();
         let states = |index: u32| &self.0.states[index as usize];
         while let StealIndex::Index(index) = self.0.shared.steal(states) {
             states(index).claim(1, 0);
         }
     }
 
-    fn has_shrunk(&self) {
-        self.0.owner.has_shrunk();
+    fn note_shrinking(&self) {
+        self.0.owner.note_shrinking();
     }
 
     fn now(&self) -> Time {
@@ -746,7 +746,7 @@ impl Public {
 fn wools_stack_offers_all_coarse_tasks() {
     let params = wool::Params { chunk: 1, privatise_after: 100 };
     let (public, mut stack) = Public::new(params, Owner::of_two());
-    stack.begins(&public.stack(), &public.owner);
+    stack.begin(&public.stack(), &public.owner);
     assert_eq!((stack.public(), public.open().0), (4, 0));
     for index in 0..5 {
         stack.pushed(&public.stack(), &public.owner, index);
@@ -957,7 +957,7 @@ impl<'s> Scripted<'s> {
         Self { owner, notes, finds, insists, sees_any, leaves_more, leaves_many, gives_way, then }
     }
 
-    fn notes(&self, what: &str) {
+    fn note(&self, what: &str) {
         let is_asleep = self.owner.dormitory.place(0).would_help(|_| true);
         let is_searched = self.owner.dormitory.sleepers().is_searched();
         let (asleep, searched) = (if is_asleep { "z" } else { "" }, if is_searched { "?" } else { "" });
@@ -966,13 +966,13 @@ impl<'s> Scripted<'s> {
     }
 
     fn finds(&self, what: &str) -> bool {
-        self.notes(what);
+        self.note(what);
         self.finds.borrow_mut().pop_front().unwrap_or(false)
     }
 
     fn insists(&self) -> bool {
         let insists = self.insists.borrow_mut().pop_front();
-        insists.inspect(|_| self.notes("insist")).unwrap_or(false)
+        insists.inspect(|_| self.note("insist")).unwrap_or(false)
     }
 
     /// Returns all notes, and how often worker 0 has woken another.
@@ -992,20 +992,20 @@ impl Sleeper for Scripted<'_> {
         0
     }
 
-    fn settles(&self) {
-        self.notes("settles");
+    fn settle(&self) {
+        self.note("settles");
     }
 
-    fn has_asked(&self) {
-        self.notes("has-asked");
+    fn note_request(&self) {
+        self.note("has-asked");
     }
 
-    fn parks(&self) {
-        self.notes("parks");
+    fn park(&self) {
+        self.note("parks");
     }
 
-    fn has_woken(&self) {
-        self.owner.has_woken();
+    fn note_wake_up(&self) {
+        self.owner.note_wake_up();
     }
 }
 
@@ -1049,15 +1049,15 @@ impl Searcher for Scripted<'_> {
     }
 
     fn run(&self, (): ()) {
-        self.notes("run");
+        self.note("run");
     }
 
     fn share(&self) {
-        self.notes("share");
+        self.note("share");
     }
 
     fn ask(&self) {
-        self.notes("ask");
+        self.note("ask");
     }
 
     fn insist(&self) -> bool {
@@ -1065,7 +1065,7 @@ impl Searcher for Scripted<'_> {
     }
 
     fn sees_any(&self) -> bool {
-        self.notes("look");
+        self.note("look");
         self.sees_any
     }
 }
@@ -1091,7 +1091,7 @@ impl Joiner for Scripted<'_> {
     }
 
     fn ask(&self, _: Theft) {
-        self.notes("ask");
+        self.note("ask");
     }
 
     fn insist(&self, _: Theft) -> bool {
@@ -1099,7 +1099,7 @@ impl Joiner for Scripted<'_> {
     }
 
     fn sees_any(&self, _: Theft) -> bool {
-        self.notes("look");
+        self.note("look");
         self.sees_any
     }
 }
@@ -1346,7 +1346,7 @@ fn a_sleep_announced_before_the_fence_is_seen_after_it() {
         AT_FENCE.set(Some(Box::new(move || {
             for place in [1, 2] {
                 dormitory.place(place).announce(dormitory.sleepers(), ANY);
-                dormitory.place(place).settled();
+                dormitory.place(place).settle();
             }
         })));
         look(&publisher);

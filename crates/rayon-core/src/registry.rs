@@ -367,7 +367,7 @@ fn recorded(
 ) -> Result<(Arc<Registry>, Lease), ThreadPoolBuildError> {
     let wanted = settings::timeline().map_err(|error| ThreadPoolBuildError::new(ErrorKind::IOError(error)))?;
     let made = make()?;
-    wanted.belongs_to(&made.0.crew);
+    wanted.record_crew(&made.0.crew);
     Ok(made)
 }
 

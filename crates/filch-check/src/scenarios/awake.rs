@@ -29,7 +29,7 @@ impl<M: Sleep> Sharer for AllAwake<M> {
         self.workers
     }
 
-    fn wakes(&self, wakes: Wakes) {
+    fn wake_after(&self, wakes: Wakes) {
         unreachable!("nobody sleeps, and {wakes:?} is to be woken");
     }
 

@@ -59,7 +59,7 @@ impl<M: Checker> Sleeper for Seated<M> {
         0
     }
 
-    fn parks(&self) {
+    fn park(&self) {
         M::note(|| "sleeps".into());
     }
 }

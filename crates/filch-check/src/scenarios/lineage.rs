@@ -72,18 +72,18 @@ impl<M: Checker> Family<M> {
         M::note(|| format!("runs child {child}"));
         // SAFETY: a cell of the program; the checker reports any other access at the same time.
         self.work[child].with_mut(|done| unsafe { *done = true });
-        assert!(self.ends(&self.children[child], 1), "child {child} is not over");
+        assert!(self.end(&self.children[child], 1), "child {child} is not over");
         assert_eq!(self.children[child].parent(), Some(NonNull::from(&self.parent)));
     }
 
     /// Finishes parts of a job; whether they were the last.
-    fn ends(&self, job: &Lineage<M>, parts: u32) -> bool {
+    fn end(&self, job: &Lineage<M>, parts: u32) -> bool {
         if self.by_updates { job.finish_by_update() } else { job.finish(parts) }
     }
 
     /// Finishes parts of the parent.
     fn finish(&self, parts: u32) {
-        if self.ends(&self.parent, parts) {
+        if self.end(&self.parent, parts) {
             M::note(|| "ends the parent".into());
             self.both_are_done();
             *lock(&self.ended) += 1;

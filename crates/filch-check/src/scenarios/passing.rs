@@ -85,7 +85,7 @@ impl<M: Checker> Sleeper for Waits<M> {
         OWNER
     }
 
-    fn parks(&self) {
+    fn park(&self) {
         M::note(|| "sleeps".into());
     }
 }

@@ -345,7 +345,7 @@ impl<M: Checker> Sharer for Tenant<M> {
         self.desk.dormitory.len()
     }
 
-    fn wakes(&self, wakes: Wakes) {
+    fn wake_after(&self, wakes: Wakes) {
         self.owed.set(wakes);
     }
 
@@ -423,7 +423,7 @@ pub fn wake_up<M: Checker>(acts: &'static str, params: Params, grain: grain::Par
     let tenant = Tenant::<M> { desk: Arc::clone(&desk), grain, owner, owed, height };
     let own = move || {
         let desk: &Desk<M> = &tenant.desk;
-        tenant.enter(|owner| owner.begins(&tenant.stack(), &tenant));
+        tenant.enter(|owner| owner.begin(&tenant.stack(), &tenant));
         for act in acts.chars() {
             if act == '+' { tenant.push() } else { tenant.join() }
         }
@@ -460,7 +460,7 @@ pub fn wake_up<M: Checker>(acts: &'static str, params: Params, grain: grain::Par
             if shared.has_run_out() {
                 desk.limits.request(|| 0);
             }
-            place.settled();
+            place.settle();
             if shared.has_public(|index| &desk.stack.states[index as usize]) {
                 place.cancel(sleepers);
                 continue;

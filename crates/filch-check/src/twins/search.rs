@@ -91,7 +91,7 @@ impl<M: Checker> Shared<M> {
                 sleepers.end_search();
             }
             place.announce(sleepers, ANY);
-            place.settled();
+            place.settle();
             let sees_any = self.sees_any();
             if sees_any {
                 place.cancel(sleepers);

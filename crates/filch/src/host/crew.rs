@@ -18,7 +18,7 @@ use crate::machine::{leaked::keep, processors::Deal, thread::Thread};
 use crate::shared::common::Common;
 use crate::shared::late::{self, Begins, Late};
 use crate::threads::running::{Running, wait_until};
-use crate::threads::{builder::Builder, enter::IsSend, error::BuildError, restart::Mortal, start::lets_lie};
+use crate::threads::{builder::Builder, enter::IsSend, error::BuildError, restart::Mortal, start::let_lie};
 use crate::wait;
 use crate::worker::{core::Core, plumbing::Pool, stats::Stats};
 
@@ -339,7 +339,7 @@ impl Crew {
     /// # Panics
     /// If the system refuses a worker its thread, before any job is made.
     pub unsafe fn post_to_each<F: FnOnce() + Send>(&self, mut job: impl FnMut(usize) -> F) {
-        self.common.needs_all();
+        self.common.need_all();
         // SAFETY: the jobs' borrows outlive them, by the caller's promise; and a job that unwinds ends the process.
         let jobs: Vec<_> = (0..self.workers()).map(|worker| unsafe { Spawned::new(job(worker)) }).collect();
         self.common.post_to_each(jobs);
@@ -390,7 +390,7 @@ impl<P: Pool> Workers for Cores<P> {
 
     unsafe fn lie_down(&self) -> Vec<Begins> {
         // SAFETY: whoever has a seat is the worker, and the task stacks are empty.
-        self.cores.iter().map(|core| unsafe { lets_lie(core) }).collect()
+        self.cores.iter().map(|core| unsafe { let_lie(core) }).collect()
     }
 
     fn run(&self, index: usize, stack_size: usize, begins: Begins, start: &mut dyn FnMut(), exit: &mut dyn FnMut()) {
@@ -403,7 +403,7 @@ impl<P: Pool> Workers for Cores<P> {
         let workers: &'static Arc<Self> = Box::leak(Box::new(self));
         keep(workers);
         let core = &workers.cores[index];
-        core.home.begins(stack_size);
+        core.home.prepare(stack_size);
         // SAFETY: the thread took the worker's only seat for the rest of its life, and the task stack is empty.
         let here = unsafe { Here::<P>::new(P::front(core), core.pool.bottom()) };
         std::mem::forget(here.enter());
@@ -417,7 +417,7 @@ impl<P: Pool> Workers for Cores<P> {
 #[cfg(feature = "timeline")]
 impl crate::threads::timeline_file::TimelineFile {
     /// Records a pool that has just been made and has no work.
-    pub fn belongs_to(self, crew: &Crew) {
-        self.records(crew.common());
+    pub fn record_crew(self, crew: &Crew) {
+        self.record(crew.common());
     }
 }

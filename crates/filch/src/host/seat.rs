@@ -89,7 +89,7 @@ impl Seat {
         assert!(current_home().is_none(), "this thread is already a worker");
         self.inherit();
         if self.comes_late {
-            self.workers.common().has_come_late();
+            self.workers.common().begin_late();
         }
         let (mut start, mut exit) = (Some(start), Some(exit));
         self.workers.run(

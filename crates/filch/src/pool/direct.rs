@@ -58,7 +58,7 @@ pub(crate) unsafe trait Direct: Tuned + Sized + Send + Sync + 'static {
     fn words(&self) -> &Queued<ChaseLev>;
 
     /// Called before an idle worker runs something.
-    fn begins(idle: &IdleHere<'_, '_, Self>);
+    fn begin(idle: &IdleHere<'_, '_, Self>);
 
     /// Completes a push that the limits did not admit. The task at `index` is in its slot, or lies beyond the end and
     /// has been kept aside.
@@ -344,10 +344,10 @@ unsafe impl<D: Direct> Plumbing for D {
             || !words(here).is_empty()
     }
 
-    fn begins(idle: &IdleHere<'_, '_, Self>) {
+    fn begin(idle: &IdleHere<'_, '_, Self>) {
         // SAFETY: the stack of an idle worker is empty.
-        unsafe { idle.pool().stack().begins() };
-        <Self as Direct>::begins(idle);
+        unsafe { idle.pool().stack().begin() };
+        <Self as Direct>::begin(idle);
     }
 
     fn share_all(here: &Here<'_, Self>) {

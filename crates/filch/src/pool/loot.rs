@@ -132,7 +132,7 @@ impl<Q: Queue<Native>> Queued<Q> {
         let (pool, index) = (here.pool(), here.home().index);
         let mut spoils = pool.spoils.take();
         let attempt = |thief: &mut Q::Thief| {
-            let insists = || here.home().wants_answer(victim);
+            let insists = || here.home().want_answer(victim);
             let first = pool.attempt(thief, |thief| loot.take(thief, &mut spoils), insists);
             if matches!(first, Steal::Task(_)) && matches!(Q::PROMISES.stealable, Stealable::OnRequest) {
                 // Answers to a request that was being withdrawn: no other thief could take them from the handle.

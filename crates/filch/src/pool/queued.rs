@@ -417,7 +417,7 @@ unsafe impl<Q: Queue<Native>> Plumbing for Queued<Q> {
         here.pool().interrupt()
     }
 
-    fn begins(idle: &IdleHere<'_, '_, Self>) {
+    fn begin(idle: &IdleHere<'_, '_, Self>) {
         idle.pool().answer();
     }
 
@@ -425,13 +425,13 @@ unsafe impl<Q: Queue<Native>> Plumbing for Queued<Q> {
         here.pool().answer();
     }
 
-    fn rests(here: &Here<'_, Self>) {
+    fn rest(here: &Here<'_, Self>) {
         here.pool().with_owner(Owner::rest);
     }
 
     fn steal(here: &Here<'_, Self>, victim: &Core<Self>) -> Steal<NonNull<Job>> {
         let (home, victim) = (here.home(), victim.home.index);
-        here.pool().steal_from(home.index, victim, || home.wants_answer(victim))
+        here.pool().steal_from(home.index, victim, || home.want_answer(victim))
     }
 
     fn haul(idle: &IdleHere<'_, '_, Self>, victim: &Core<Self>) -> Steal<NonNull<Job>> {
@@ -460,7 +460,7 @@ unsafe impl<Q: Queue<Native>> Plumbing for Queued<Q> {
     }
 
     /// Makes visible all pushes of owners that did not see this worker, for which no thief waits while it sleeps.
-    fn settles(here: &Here<'_, Self>) {
+    fn settle(here: &Here<'_, Self>) {
         if matches!(Q::PROMISES.steal_progress, Progress::WaitsForOwner) {
             here.pool().poll();
         }
@@ -471,7 +471,7 @@ unsafe impl<Q: Queue<Native>> Plumbing for Queued<Q> {
         }
     }
 
-    fn settles_fast(&self) -> bool {
+    fn is_settling_fast(&self) -> bool {
         self.has_barriers
     }
 }

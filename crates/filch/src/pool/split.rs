@@ -90,7 +90,7 @@ impl Split {
         // there.
         let result = f(unsafe { &mut *own.owner.get() }, &own.view(front));
         drop(turn);
-        home.ends_turn();
+        home.end_turn();
         result
     }
 }
@@ -147,9 +147,9 @@ unsafe impl Direct for Split {
         &self.words
     }
 
-    fn begins(idle: &IdleHere<'_, '_, Self>) {
+    fn begin(idle: &IdleHere<'_, '_, Self>) {
         let home = idle.home();
-        Self::enter(idle.pool(), idle.front(), &home, |owner, stack| owner.begins(stack, &*home));
+        Self::enter(idle.pool(), idle.front(), &home, |owner, stack| owner.begin(stack, &*home));
     }
 
     unsafe fn pushed(own: Own<'_, Self>, front: &Front, home: &Home, index: usize) {

@@ -88,7 +88,7 @@ impl Stack {
     ///
     /// # Safety
     /// The stack is empty.
-    pub(crate) unsafe fn begins(&self) {
+    pub(crate) unsafe fn begin(&self) {
         if self.is_to_forget.load(Ordering::Relaxed) {
             (0..self.ever_used()).filter_map(|index| self.get(index)).for_each(Job::was_never_used);
             self.is_to_forget.store(false, Ordering::Relaxed);

@@ -123,7 +123,7 @@ impl<const CHUNK: u32, const PRIVATISE_AFTER: u32> Wool<CHUNK, PRIVATISE_AFTER> 
         // SAFETY: only this thread uses the owner's part, and `f` is one operation of the protocol, which runs nothing
         // else: I4 there.
         let result = f(unsafe { &mut *own.owner.get() });
-        home.ends_turn();
+        home.end_turn();
         result
     }
 
@@ -159,9 +159,9 @@ unsafe impl<const CHUNK: u32, const PRIVATISE_AFTER: u32> Direct for Wool<CHUNK,
         &self.words
     }
 
-    fn begins(idle: &IdleHere<'_, '_, Self>) {
+    fn begin(idle: &IdleHere<'_, '_, Self>) {
         let (own, home) = (idle.pool(), idle.home());
-        Self::enter(own, &home, |owner| owner.begins(&own.view(idle.front()), &*home));
+        Self::enter(own, &home, |owner| owner.begin(&own.view(idle.front()), &*home));
     }
 
     unsafe fn pushed(own: Own<'_, Self>, front: &Front, home: &Home, index: usize) {

@@ -33,7 +33,7 @@ pub struct Grain {
 }
 
 impl Grain {
-    /// The grain of an owner that has seen no task: it keeps its forks until it [begins](Grain::begins) a stack.
+    /// The grain of an owner that has seen no task: it keeps its forks until it [begins](Grain::begin) a stack.
     pub const fn new() -> Self {
         Self { is_coarse: false, is_fixed: false, was_fine: false, window: 0, joins: 0, since: 0 }
     }
@@ -50,18 +50,18 @@ impl Grain {
     }
 
     /// Reports a new task when all older ones are stolen.
-    pub fn begins(&mut self, sharer: &impl Sharer) {
+    pub fn begin(&mut self, sharer: &impl Sharer) {
         let Params { window, doubt, .. } = sharer.grain();
         // New tasks mostly resemble the previous ones.
-        self.shares_for(if self.was_fine { doubt } else { window }, sharer);
+        self.share_for_window(if self.was_fine { doubt } else { window }, sharer);
     }
 
     /// Reports a request: the next forks may be of any grain, though they probably resemble the last ones.
-    pub fn doubts(&mut self, sharer: &impl Sharer) {
-        self.shares_for(sharer.grain().doubt, sharer);
+    pub fn doubt(&mut self, sharer: &impl Sharer) {
+        self.share_for_window(sharer.grain().doubt, sharer);
     }
 
-    fn shares_for(&mut self, window: u32, sharer: &impl Sharer) {
+    fn share_for_window(&mut self, window: u32, sharer: &impl Sharer) {
         if window > 0 && !self.is_fixed && sharer.workers() > 1 {
             *self = Self { is_coarse: true, window, joins: 0, ..*self };
         }
@@ -80,7 +80,7 @@ impl Grain {
     /// Reports that a thief has waited too long: all tasks are shared from now on.
     pub fn kept_waiting(&mut self, sharer: &impl Sharer) {
         self.was_fine = false;
-        self.begins(sharer);
+        self.begin(sharer);
     }
 
     /// Reports that a task was taken back while all were shared. Returns whether forks are kept from now on.

@@ -78,12 +78,12 @@ impl Owner {
     }
 
     /// Begins on an empty stack: the next tasks may be of any grain.
-    pub fn begins<'s, M, F>(&mut self, stack: &Stack<'s, M, F>, sharer: &impl Sharer<Memory = M>)
+    pub fn begin<'s, M, F>(&mut self, stack: &Stack<'s, M, F>, sharer: &impl Sharer<Memory = M>)
     where
         M: Sleep + 's,
         F: Fn(u32) -> &'s JobState<M>,
     {
-        self.grain.begins(sharer);
+        self.grain.begin(sharer);
         if self.grain.is_coarse() {
             self.boundary.publish_below(stack.shared, &stack.state_at, 0, stack.capacity as u32);
             self.close(stack);
@@ -104,7 +104,7 @@ impl Owner {
             self.answer(stack, sharer, index + 1);
         }
         if self.reopen(stack, sharer, index + 1) && !self.grain.is_coarse() {
-            self.grain.begins(sharer);
+            self.grain.begin(sharer);
             if self.grain.is_coarse() {
                 self.answer(stack, sharer, index + 1);
                 self.reopen(stack, sharer, index + 1);
@@ -138,7 +138,7 @@ impl Owner {
                 return true;
             };
             if lowered {
-                sharer.has_shrunk();
+                sharer.note_shrinking();
             }
         }
         if wanted || index >= self.boundary.public() as usize {
@@ -198,7 +198,7 @@ impl Owner {
         } else {
             let top = head.min(stack.capacity) as u32;
             if self.boundary.publish(stack.shared, &stack.state_at, top, end) {
-                sharer.has_grown();
+                sharer.note_growth();
             }
         }
     }
@@ -210,7 +210,7 @@ impl Owner {
     {
         let top = head.min(stack.capacity) as u32;
         if self.boundary.publish_below(stack.shared, &stack.state_at, top, public) {
-            sharer.has_grown();
+            sharer.note_growth();
         }
     }
 
@@ -226,7 +226,7 @@ impl Owner {
         let end = if head < public as usize || self.grain.is_coarse() { 0 } else { stack.capacity };
         let any_sleeps = stack.limits.reopen(sharer, stack.address_of(end), stack.address_of(public as usize));
         match (any_sleeps, has_public) {
-            (true, true) => sharer.wakes(Wakes::One),
+            (true, true) => sharer.wake_after(Wakes::One),
             (true, false) => stack.limits.stop_next_push(),
             (false, _) => {}
         }

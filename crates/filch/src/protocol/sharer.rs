@@ -99,7 +99,7 @@ pub trait Sharer {
     fn workers(&self) -> usize;
 
     /// Remembers whom to [wake](Wakes::wake) once the turn is over.
-    fn wakes(&self, wakes: Wakes);
+    fn wake_after(&self, wakes: Wakes);
 
     /// Whether some of its forks found no room on the stack.
     fn has_aside(&self) -> bool;
@@ -113,8 +113,8 @@ pub trait Sharer {
     }
 
     /// Called after it has shared tasks.
-    fn has_grown(&self) {}
+    fn note_growth(&self) {}
 
     /// Called after it has synchronised to take shared tasks back, even if thieves were faster.
-    fn has_shrunk(&self) {}
+    fn note_shrinking(&self) {}
 }

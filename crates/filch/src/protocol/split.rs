@@ -102,8 +102,8 @@ impl Owner {
     /// Begins on an empty stack: the next tasks may be of any grain. If there is no other worker, they are kept
     /// private: if the first push branched to its cold path, the processor would predict that from then on, which may
     /// cost each fork a cycle.
-    pub fn begins<M: Sleep>(&mut self, stack: &Stack<'_, M>, sharer: &impl Sharer<Memory = M>) {
-        self.grain.begins(sharer);
+    pub fn begin<M: Sleep>(&mut self, stack: &Stack<'_, M>, sharer: &impl Sharer<Memory = M>) {
+        self.grain.begin(sharer);
         let is_alone = sharer.workers() == 1;
         if self.grain.is_coarse() {
             self.index.set_all_stolen(stack.shared);
@@ -123,7 +123,7 @@ impl Owner {
             (is_wanted || self.grain.is_coarse()) && self.answer(stack, sharer, index + 1, self.on_request())
         } else if index < stack.capacity {
             self.index.publish_first(stack.shared, index as u32);
-            self.grain.begins(sharer);
+            self.grain.begin(sharer);
             true
         } else {
             return;
@@ -148,7 +148,7 @@ impl Owner {
             let amount = if is_coarse { Amount::One } else { self.on_request() };
             let shrink = self.index.shrink_by(stack.shared, amount);
             if shrink.has_moved() {
-                sharer.has_shrunk();
+                sharer.note_shrinking();
             }
             if !shrink.has_task() {
                 stack.limits.close();
@@ -184,7 +184,7 @@ impl Owner {
         while is_shared(&self.index) {
             let first = self.index.split();
             if self.index.shrink_by(stack.shared, Amount::One).has_task() {
-                sharer.has_shrunk();
+                sharer.note_shrinking();
                 continue;
             }
             // All below `first` are stolen.
@@ -239,7 +239,7 @@ impl Owner {
     fn doubt_if_wanted<M: Sleep>(&mut self, stack: &Stack<'_, M>, sharer: &impl Sharer<Memory = M>) -> bool {
         let is_wanted = stack.limits.is_wanted();
         if is_wanted && !self.grain.is_coarse() && !self.has_some(stack) {
-            self.grain.doubts(sharer);
+            self.grain.doubt(sharer);
         }
         is_wanted
     }
@@ -263,7 +263,7 @@ impl Owner {
                 wakes = Wakes::OneMore;
             }
         }
-        sharer.wakes(wakes);
+        sharer.wake_after(wakes);
     }
 
     /// Shares `amount` of the private tasks below `head`, or all of them if tasks are coarse or a thief has waited too
@@ -279,7 +279,7 @@ impl Owner {
         let amount = if is_coarse { Amount::All } else { amount };
         let grown = self.index.grow_by(stack.shared, head.min(stack.capacity) as u32, amount) != 0;
         if grown {
-            sharer.has_grown();
+            sharer.note_growth();
         }
         grown
     }

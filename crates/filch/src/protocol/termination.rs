@@ -120,7 +120,7 @@ impl<M: Memory> Counts<M> {
 
     /// Worker: sets out, to look for work or because it has some. Called before its first attempt to steal.
     #[inline]
-    pub fn sets_out(&self) {
+    pub fn set_out(&self) {
         self.created(1);
         // F: pairs with the fence in `all_home`.
         // kept over AcqRel: the victim's relaxed look at the stolen task is between the two fences, so only their total
@@ -130,7 +130,7 @@ impl<M: Memory> Counts<M> {
 
     /// Worker: comes home; it has no task, and its queue is empty.
     #[inline]
-    pub fn comes_home(&self) {
+    pub fn come_home(&self) {
         self.finished();
     }
 
@@ -152,7 +152,7 @@ impl<M: Memory> Counts<M> {
     pub fn all_home(workers: &[Self]) -> bool {
         // Relaxed: the fence below makes E1, as an acquire load would.
         let home: u64 = workers.iter().map(|worker| worker.counts.0.1.load(Ordering::Relaxed)).sum();
-        // F: pairs with the fence in `sets_out`; and E1: with `finished`.
+        // F: pairs with the fence in `set_out`; and E1: with `finished`.
         // kept over AcqRel: as for that fence.
         M::fence(Ordering::SeqCst);
         // Relaxed: by E1 and F.

@@ -62,24 +62,24 @@ pub trait Sleeper {
     /// Called after the worker has announced its sleep and asked for work: makes both visible, so that its next look
     /// sees everything done before. Where owners [do not fence](has_pushed) before they look for sleepers, this fences
     /// for them.
-    fn settles(&self) {
-        self.dormitory().place(self.index()).settled();
+    fn settle(&self) {
+        self.dormitory().place(self.index()).settle();
     }
 
     /// Called once its requests are visible, to notify owners that answer only at certain times.
-    fn has_asked(&self) {}
+    fn note_request(&self) {}
 
     /// Called before the worker stops answering thieves, so that none waits for it.
-    fn rests(&self) {}
+    fn rest(&self) {}
 
     /// Called before the worker sleeps.
-    fn parks(&self) {}
+    fn park(&self) {}
 
     /// Called after the worker has slept.
-    fn has_slept(&self) {}
+    fn note_sleep(&self) {}
 
     /// Called after the worker has woken another.
-    fn has_woken(&self) {}
+    fn note_wake_up(&self) {}
 }
 
 /// A worker that takes work of any kind.
@@ -167,7 +167,7 @@ pub fn wake_next(worker: &impl Sleeper) {
 pub fn wake_one(worker: &impl Sleeper) -> bool {
     let has_woken = worker.dormitory().wake_for_stack(worker.index());
     if has_woken {
-        worker.has_woken();
+        worker.note_wake_up();
     }
     has_woken
 }
@@ -177,12 +177,12 @@ pub fn wake_one(worker: &impl Sleeper) -> bool {
 pub fn wake_another(worker: &impl Sleeper) -> bool {
     let has_woken = worker.dormitory().wake_idle(worker.index());
     if has_woken {
-        worker.has_woken();
+        worker.note_wake_up();
     }
     has_woken
 }
 
-/// Wakes a sleeper after a push to a queue that anybody can steal from. If sleepers [settle](Sleeper::settles) with a
+/// Wakes a sleeper after a push to a queue that anybody can steal from. If sleepers [settle](Sleeper::settle) with a
 /// heavy barrier, it fences only if somebody sleeps: either the heavy barrier comes after this light one, and the
 /// sleeper's last look sees the push; or it comes before, and this look sees the sleeper.
 ///
@@ -287,14 +287,14 @@ fn next_find<S: Searcher>(
                 relied_on |= place.cancel(sleepers) || is_idle;
             } else {
                 gave_way = false;
-                worker.rests();
-                worker.parks();
+                worker.rest();
+                worker.park();
                 if is_idle {
                     place.rest();
                 } else {
                     place.sleep();
                 }
-                worker.has_slept();
+                worker.note_sleep();
                 relied_on = true;
             }
             patience.renew();
@@ -316,7 +316,7 @@ pub fn leave<S: Searcher>(worker: &S, done: &dyn Fn() -> bool) {
         place.cancel(worker.dormitory().sleepers());
     }
     if !stays {
-        worker.rests();
+        worker.rest();
     }
     if stays || !place.vacate() {
         worker.dormitory().hand_over(worker.index());
@@ -330,7 +330,7 @@ pub fn begin_asleep<S: Searcher>(worker: &S) {
     place.lend();
     place.announce(worker.dormitory().sleepers(), ANY);
     worker.ask();
-    worker.rests();
+    worker.rest();
     let is_vacant = place.vacate();
     debug_assert!(is_vacant, "nobody wakes a worker that nobody knows");
 }
@@ -340,8 +340,8 @@ pub fn begin_asleep<S: Searcher>(worker: &S) {
 fn lies_down<S: Searcher>(worker: &S, wanted: Wanted, done: &dyn Fn() -> bool) -> bool {
     worker.dormitory().place(worker.index()).announce(worker.dormitory().sleepers(), wanted);
     worker.ask();
-    worker.settles();
-    worker.has_asked();
+    worker.settle();
+    worker.note_request();
     done() || worker.sees_any()
 }
 
@@ -400,14 +400,14 @@ fn sleep_on<J: Joiner>(worker: &J, state: &JobState<J::Memory>, theft: Theft) ->
     let place = worker.dormitory().place(worker.index());
     place.announce(sleepers, worker.wanted(theft));
     worker.ask(theft);
-    worker.settles();
-    worker.has_asked();
+    worker.settle();
+    worker.note_request();
     if worker.sees_any(theft) || !state.announce_sleep() {
         return place.cancel(sleepers);
     }
-    worker.rests();
-    worker.parks();
+    worker.rest();
+    worker.park();
     place.sleep();
-    worker.has_slept();
+    worker.note_sleep();
     true
 }

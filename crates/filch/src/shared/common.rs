@@ -214,7 +214,7 @@ impl Common {
     }
 
     /// Says that the threads are gone.
-    pub(crate) fn has_ended(&self) {
+    pub(crate) fn note_end(&self) {
         // Relaxed: the caller fences.
         self.live_in.store(ENDED, Ordering::Relaxed);
     }
@@ -226,7 +226,7 @@ impl Common {
     }
 
     /// Prepares the pool, which has ended, for new threads.
-    pub(crate) fn begins_again(&self) {
+    pub(crate) fn begin_again(&self) {
         // Relaxed, all: the start of the threads publishes these stores.
         self.closing.store(false, Ordering::Relaxed);
         self.leaving.store(false, Ordering::Relaxed);
@@ -245,7 +245,7 @@ impl Common {
         self.inject_counted(job)
     }
 
-    /// As [`Common::inject`], for a job that the caller has [counted](Common::begins_outside).
+    /// As [`Common::inject`], for a job that the caller has [counted](Common::count_begun_outside).
     pub(crate) fn inject_counted(&self, job: Spawned) -> bool {
         self.inject_into(&self.injected, job)
     }
@@ -277,7 +277,7 @@ impl Common {
     /// Called on a worker that leaves work to others. Naps, and returns `true`, unless all others sleep or leave work
     /// to others, too. In that case returns `false` at once, unless the worker `must` nap. The others may be busy for
     /// long, but nobody knows how long.
-    pub(crate) fn leaves_to_others(&self, must: bool) -> bool {
+    pub(crate) fn leave_to_others(&self, must: bool) -> bool {
         // A worker that has been woken for the work does not count as asleep.
         let is_asleep = |worker: &usize| self.dormitory.place(*worker).would_help(|_| true);
         let asleep = (0..self.workers()).filter(is_asleep).count();
@@ -311,7 +311,7 @@ impl Common {
     pub(crate) fn post(&self, worker: usize, job: Spawned) {
         self.assert_here();
         self.mail[worker].push(job);
-        self.has_posted(worker);
+        self.deliver(worker);
     }
 
     /// [Posts](Common::post) a job to each worker, in the order of their numbers. Several such posts reach all workers
@@ -324,12 +324,12 @@ impl Common {
         let posting = self.posting.lock().unwrap_or_else(PoisonError::into_inner);
         self.mail.iter().zip(jobs).for_each(|(mail, job)| mail.push(job));
         drop(posting);
-        (0..self.workers()).for_each(|worker| self.has_posted(worker));
+        (0..self.workers()).for_each(|worker| self.deliver(worker));
     }
 
-    fn has_posted(&self, worker: usize) {
+    fn deliver(&self, worker: usize) {
         self.dormitory.notify(worker);
-        self.needs(worker);
+        self.need(worker);
         self.notify_spares();
         self.live_again();
         self.call_watch();
@@ -363,7 +363,7 @@ impl Common {
     }
 
     /// Whether mail may stay unread, because a worker leaves for good.
-    pub(crate) fn misses_mail(&self) -> bool {
+    pub(crate) fn may_miss_mail(&self) -> bool {
         // Relaxed: see `leaves`.
         self.leaving.load(Ordering::Relaxed) && self.again.get().is_none()
     }
@@ -402,10 +402,10 @@ mod tests {
 
     #[test]
     fn work_is_left_to_others_that_are_awake() {
-        let leaves = |pool: &ThreadPool| pool.install(|| pool.common.leaves_to_others(false));
+        let leaves = |pool: &ThreadPool| pool.install(|| pool.common.leave_to_others(false));
         let [one, two] =
             [1, 2].map(|workers| ThreadPool::builder().workers(workers).caller_works(false).build().unwrap());
-        assert!(!leaves(&one) && one.install(|| one.common.leaves_to_others(true)));
+        assert!(!leaves(&one) && one.install(|| one.common.leave_to_others(true)));
         let is_left = [(); 2].map(|()| Arc::new(Barrier::new(2)));
         let [begins, ends] = is_left.clone();
         two.spawn(move || {
@@ -417,7 +417,7 @@ mod tests {
         is_left[1].wait();
         let start = Instant::now();
         two.install(|| {
-            while two.common.leaves_to_others(false) {
+            while two.common.leave_to_others(false) {
                 assert!(start.elapsed() < Duration::from_secs(60), "the other one does not sleep");
             }
         });

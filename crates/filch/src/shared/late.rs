@@ -83,7 +83,7 @@ impl Inherited {
     }
 
     /// Says that late threads take the processors of the current thread, which the program may change.
-    pub(super) fn is_like_this(&self) {
+    pub(super) fn take_after_this(&self) {
         // Relaxed, here and below: a number.
         self.like.store(processors::this_thread().cast_unsigned(), Ordering::Relaxed);
     }
@@ -161,7 +161,7 @@ impl Late {
     }
 
     /// Starts the threads of up to two more workers, which sleep, unless the pool `is_closing`.
-    pub(super) fn starts_others(&self, is_closing: impl Fn() -> bool) {
+    pub(super) fn start_others(&self, is_closing: impl Fn() -> bool) {
         const OTHERS: usize = 2;
         let last = self.first + self.states.len() - 1;
         let mut started = 0;
@@ -202,11 +202,11 @@ impl Late {
     ///
     /// # Errors
     /// The system's, if it refuses a thread. The workers that have none then stay asleep or dead.
-    pub(super) fn starts_all(&self, is_closing: impl Fn() -> bool) -> io::Result<()> {
+    pub(super) fn start_all(&self, is_closing: impl Fn() -> bool) -> io::Result<()> {
         for worker in self.workers() {
             let Some(mut state) = self.state(worker) else { break };
             match *state {
-                // As in `starts_others`.
+                // As in `start_others`.
                 State::Absent if !is_closing() => self.begin_in(&mut state, worker, Begins::Asleep)?,
                 State::Dead => self.begin_in(&mut state, worker, Begins::Awake)?,
                 _ => {}
@@ -258,7 +258,7 @@ impl Late {
     }
 
     /// Says, once, that the system has refused a thread.
-    pub(super) fn warns(&self, worker: usize, error: &io::Error) {
+    pub(super) fn warn(&self, worker: usize, error: &io::Error) {
         // Relaxed: once is enough, and twice no harm.
         if !self.has_warned.swap(true, Ordering::Relaxed) {
             warn(format_args!("worker {worker} has no thread, and the others do its part ({error})"));

@@ -27,38 +27,38 @@ impl Common {
                 Ok(true) => return true,
                 Ok(false) => {}
                 Err(error) => {
-                    late.warns(worker, &error);
+                    late.warn(worker, &error);
                     common().may_need(worker);
                 }
             }
-            common().goes_without(worker);
+            common().go_without(worker);
             false
         });
     }
 
     /// Called on the first worker's thread, whose processors late threads take.
-    pub(crate) fn has_begun(&self) {
+    pub(crate) fn note_start(&self) {
         if let Some(late) = self.late.get() {
-            late.inherited.is_like_this();
+            late.inherited.take_after_this();
         }
     }
 
     /// Called first by a thread that has started late. Starts the threads of up to two other workers.
-    pub(crate) fn has_come_late(&self) {
+    pub(crate) fn begin_late(&self) {
         if let Some(late) = self.late.get() {
-            late.starts_others(|| self.is_closing());
+            late.start_others(|| self.is_closing());
         }
     }
 
     /// Counts a late worker that has been woken, but has no thread, as one that has ended its search and left.
-    fn goes_without(&self, worker: usize) {
-        self.stands_in_no_more(worker);
+    fn go_without(&self, worker: usize) {
+        self.retire_stand_in(worker);
         self.dormitory.sleepers().end_search();
     }
 
-    fn stands_in_no_more(&self, worker: usize) {
+    fn retire_stand_in(&self, worker: usize) {
         if let Some(spares) = self.spares.as_ref().filter(|spares| spares.has(worker)) {
-            spares.ends();
+            spares.end();
             spares.notify();
         }
     }
@@ -67,9 +67,9 @@ impl Common {
     ///
     /// # Panics
     /// If the system refuses a worker its thread.
-    pub(crate) fn needs_all(&self) {
+    pub(crate) fn need_all(&self) {
         if let Some(late) = self.late.get()
-            && let Err(error) = late.starts_all(|| self.is_closing())
+            && let Err(error) = late.start_all(|| self.is_closing())
         {
             panic!("a worker of this pool cannot have a thread ({error}), so it can run no broadcast");
         }
@@ -77,7 +77,7 @@ impl Common {
 
     /// If `worker` is dead, starts its thread, or ends the process. Called after a job that only `worker` may run has
     /// been posted, and `worker` notified.
-    pub(crate) fn needs(&self, worker: usize) {
+    pub(crate) fn need(&self, worker: usize) {
         if let Some(late) = self.late.get()
             && let Err(error) = late.try_again(worker)
         {
@@ -89,7 +89,7 @@ impl Common {
     /// Called after a worker has died. A thread that posts a job to the worker later finds it dead.
     fn may_need(&self, worker: usize) {
         if self.has_mail(worker) {
-            self.needs(worker);
+            self.need(worker);
         }
     }
 
@@ -134,7 +134,7 @@ impl Common {
             let is_taken = place.take(self.dormitory.sleepers());
             if is_taken {
                 place.hand_over();
-                self.stands_in_no_more(worker);
+                self.retire_stand_in(worker);
             }
             is_taken
         };
@@ -154,7 +154,7 @@ impl Common {
             let Some(mut state) = late.state(worker) else { continue };
             *state = State::Dead;
             if let Err(error) = late.begin_in(&mut state, worker, Begins::Awake) {
-                late.warns(worker, &error);
+                late.warn(worker, &error);
                 drop(state);
                 self.may_need(worker);
             }

@@ -131,7 +131,7 @@ impl Spares {
 
     /// Worker `index` has no thread yet. If it is a stand-in that is needed, counts it as one at work. Returns `false`
     /// if it is a stand-in that is not needed.
-    pub(crate) fn counts_in(&self, index: usize) -> bool {
+    pub(crate) fn count_in(&self, index: usize) -> bool {
         if !self.has(index) {
             return true;
         }
@@ -150,7 +150,7 @@ impl Spares {
     }
 
     /// Says that the current thread is worker `index`, until the result is dropped.
-    pub(crate) fn lives(&self, index: usize) -> impl Drop + use<'_> {
+    pub(crate) fn begin_life(&self, index: usize) -> impl Drop + use<'_> {
         struct Life<'s>(Option<&'s <Native as Memory>::AtomicU32>);
         impl Drop for Life<'_> {
             fn drop(&mut self) {
@@ -308,7 +308,7 @@ impl Spares {
     }
 
     /// Counts a stand-in as no longer at work, because the pool is over or the worker has no thread.
-    pub(crate) fn ends(&self) {
+    pub(crate) fn end(&self) {
         self.change(&mut self.counts(), |counts| counts.active -= 1);
     }
 }

@@ -22,12 +22,12 @@ impl Tally {
         Self { begun: Atomic::new(0), ended: Atomic::new(0) }
     }
 
-    pub(crate) fn begins(&self) {
+    pub(crate) fn begin(&self) {
         // Relaxed, both: there is one writer, and the job's end publishes the count.
         self.begun.store(self.begun.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
     }
 
-    pub(crate) fn ends(&self) {
+    pub(crate) fn end(&self) {
         // Relaxed: there is one writer. Release: pairs with the load in `Common::is_idle`.
         self.ended.store(self.ended.load(Ordering::Relaxed).wrapping_add(1), Ordering::Release);
     }

@@ -24,14 +24,14 @@ impl Common {
     ///
     /// # Panics
     /// If `op` panics, with the payload of the first such worker by number, once all have ended; as
-    /// [`Common::assert_here`] and [`Common::needs_all`]; and on a worker that leaves.
+    /// [`Common::assert_here`] and [`Common::need_all`]; and on a worker that leaves.
     pub(crate) fn broadcast<R: Send>(&self, is_confined: bool, op: &(impl Fn(usize) -> R + Sync)) -> Vec<R> {
         self.assert_here();
         assert!(
-            self.here().is_none() || !self.misses_mail(),
+            self.here().is_none() || !self.may_miss_mail(),
             "the workers of this pool leave, so they run no broadcast"
         );
-        self.needs_all();
+        self.need_all();
         let place = || Mutex::new(None::<thread::Result<R>>);
         let outcomes: Vec<_> = repeat_with(place).take(self.workers()).collect();
         let latch = Latch::new(self.workers(), Waiter::here());

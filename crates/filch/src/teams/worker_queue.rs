@@ -91,12 +91,12 @@ impl<Q: Queue<Native>> WorkerQueue<Q> {
     }
 
     /// Notes that the worker has found no task, or none yet.
-    pub(crate) fn idles(&mut self) {
+    pub(crate) fn fall_idle(&mut self) {
         self.idle_since.get_or_insert_with(Instant::now);
     }
 
     /// Notes that the worker has found a task, or that its wait is over.
-    pub(crate) fn works(&mut self) {
+    pub(crate) fn get_busy(&mut self) {
         if let Some(since) = self.idle_since.take() {
             self.tally.idle_ns += since.elapsed().as_nanos() as u64;
         }
@@ -104,7 +104,7 @@ impl<Q: Queue<Native>> WorkerQueue<Q> {
 
     /// Returns the worker's tally of a run that is over, and starts a new tally.
     pub(crate) fn take_tally(&mut self) -> Tally {
-        self.works();
+        self.get_busy();
         let earlier = std::mem::replace(&mut self.counted, self.counts.read());
         Tally { queue: self.counted.since(&earlier), ..std::mem::take(&mut self.tally) }
     }

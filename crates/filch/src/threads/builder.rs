@@ -418,7 +418,7 @@ impl<P: Pool> Builder<P> {
             Some(By::Signal) => Some(Ticks::new(0)),
             Some(By::Thief) | None => None,
         };
-        let guests = (self.admits_guests(by) && pools.iter().all(P::settles_fast)).then(Guests::new);
+        let guests = (self.admits_guests(by) && pools.iter().all(P::is_settling_fast)).then(Guests::new);
         let kept_back = pools.first().map_or(0, P::kept_back);
         let waiting = (self.wait, self.leaps);
         let (mut common, spawned) = Common::new(workers, waiting, self.habits, ticks, guests, kept_back, places);

@@ -59,11 +59,11 @@ impl Common {
                 let (place, over) = (place, over);
                 let result = catch_unwind(AssertUnwindSafe(|| Here::with(f.into_inner())));
                 *place.0 = Some(result);
-                current_home().expect("a job runs on a worker").ends();
+                current_home().expect("a job runs on a worker").count_ended();
                 Latch::end(over.0);
             })
         };
-        self.begins_outside();
+        self.count_begun_outside();
         let borrowed = AbortOnUnwind("a call panicked that had been given to a pool");
         let has_woken = self.inject_counted(job);
         // A woken worker takes long to start.

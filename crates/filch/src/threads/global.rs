@@ -44,7 +44,7 @@ impl ThreadPool {
             builder.unpin = true;
             let wanted = TimelineFile::by_environment()?;
             let pool = builder.build_at_most()?;
-            wanted.records(&pool.common);
+            wanted.record(&pool.common);
             Ok(Global { pool, builder })
         });
         match made {
@@ -105,7 +105,7 @@ impl Builder {
             let workers = self.settle_workers()?;
             let wanted = TimelineFile::by_environment()?;
             let pool = self.try_build_with(workers)?;
-            wanted.records(&pool.common);
+            wanted.record(&pool.common);
             Ok(Global { pool, builder: self })
         };
         let made: Result<_, Failed<Split>> = GLOBAL.get().make_first(make);

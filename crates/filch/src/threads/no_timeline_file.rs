@@ -18,5 +18,5 @@ impl TimelineFile {
         Ok(Self)
     }
 
-    pub(crate) fn records(self, _: &Arc<Common>) {}
+    pub(crate) fn record(self, _: &Arc<Common>) {}
 }

@@ -72,7 +72,7 @@ impl Mortal<'_> {
         }
         former.append(&mut running.threads);
         former.append(&mut common.late_threads());
-        common.has_ended();
+        common.note_end();
         // Pairs with the fence of a thread that has pushed a job and looks whether the pool has ended.
         Native::fence(Ordering::SeqCst);
         if common.has_left() {
@@ -132,12 +132,12 @@ impl Mortal<'_> {
     }
 
     fn start(&self, running: &mut Running) {
-        self.common.begins_again();
+        self.common.begin_again();
         let Err(error) = (self.start)(running) else { return self.common.late_starts_again() };
         running.interrupter = None;
         self.common.close();
         running.join();
-        self.common.has_ended();
+        self.common.note_end();
         // As in `end_here`. Threads that came meanwhile have found a live pool.
         Native::fence(Ordering::SeqCst);
         if self.common.has_left() {

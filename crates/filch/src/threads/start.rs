@@ -88,7 +88,7 @@ impl<P: Pool> Builder<P> {
         let cores = self.prepare(workers, interrupts.map(|interrupts| interrupts.by), &places)?;
         let common = Arc::clone(&cores[0].home.common);
         // SAFETY: there is no worker's thread yet, and no task.
-        let begins: Vec<Begins> = cores.iter().map(|core| unsafe { self.lets_lie(core) }).collect();
+        let begins: Vec<Begins> = cores.iter().map(|core| unsafe { self.let_lie(core) }).collect();
         // Dropping the pool, also on failure, makes the started threads leave and waits for them.
         let pool = ThreadPool { cores, common, running: Mutex::default() };
         // Not with an exit hook, which all threads call, or pinned workers: late threads have the first one's
@@ -123,7 +123,7 @@ impl<P: Pool> Builder<P> {
                         processors::unpin();
                     }
                     let core = &cores[worker];
-                    core.home.common.has_come_late();
+                    core.home.common.begin_late();
                     // SAFETY: this thread is the worker until the thread ends.
                     unsafe { wait::work(core, stack_size, begins, || (), || ()) };
                 })
@@ -145,10 +145,10 @@ impl<P: Pool> Builder<P> {
     ///
     /// # Safety
     /// As for [`wait::lie_down`].
-    unsafe fn lets_lie(&self, core: &Core<P>) -> Begins {
+    unsafe fn let_lie(&self, core: &Core<P>) -> Begins {
         let has_more = self.on_start.is_some() || self.interrupts.is_some();
         // SAFETY: the caller's promise.
-        if has_more { Begins::Awake } else { unsafe { lets_lie(core) } }
+        if has_more { Begins::Awake } else { unsafe { let_lie(core) } }
     }
 
     /// Starts the threads of a pool that has none. On failure some may have started.
@@ -215,9 +215,9 @@ impl<P: Pool> Builder<P> {
 ///
 /// # Safety
 /// As for [`wait::lie_down`].
-pub(crate) unsafe fn lets_lie<P: Pool>(core: &Core<P>) -> Begins {
+pub(crate) unsafe fn let_lie<P: Pool>(core: &Core<P>) -> Begins {
     let common = &core.home.common;
-    let counts = || common.spares.as_ref().is_none_or(|spares| spares.counts_in(core.home.index));
+    let counts = || common.spares.as_ref().is_none_or(|spares| spares.count_in(core.home.index));
     if common.habits.idle == Idle::Spin || !counts() {
         return Begins::Awake;
     }

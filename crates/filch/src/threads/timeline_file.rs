@@ -73,7 +73,7 @@ impl TimelineFile {
     }
 
     /// Records a pool that has just been made and has no work.
-    pub(crate) fn records(self, common: &Arc<Common>) {
+    pub(crate) fn record(self, common: &Arc<Common>) {
         let Some((name, file)) = self.0 else { return };
         let recorders = common.recorders.get_or_init(|| Recorders::new(common.workers()));
         let (process, beginning) = (process::current(), recorders.begin(|_| true));

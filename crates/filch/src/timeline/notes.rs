@@ -64,7 +64,7 @@ struct Drawing {
 }
 
 impl Drawing {
-    fn begins(&mut self, activity: Activity) {
+    fn begin(&mut self, activity: Activity) {
         self.open.push(self.track.spans.len());
         self.track.spans.push(Span { activity, start: self.now, end: self.now });
     }
@@ -73,16 +73,16 @@ impl Drawing {
         self.open.last().map(|&span| self.track.spans[span].activity)
     }
 
-    fn ends_innermost(&mut self) {
+    fn end_innermost(&mut self) {
         if let Some(span) = self.open.pop() {
             self.track.spans[span].end = self.now;
         }
     }
 
     /// Ends idleness and sleep, if nothing else has begun within.
-    fn ends_rest(&mut self) {
+    fn end_rest(&mut self) {
         while matches!(self.innermost(), Some(Activity::Idle | Activity::Asleep)) {
-            self.ends_innermost();
+            self.end_innermost();
         }
     }
 
@@ -97,26 +97,26 @@ impl Drawing {
             Note::Does(act) => self.track.marks.push(Mark { at: self.now, act }),
             // Whoever takes a seat finds its worker idle already.
             Note::Begins(Activity::Idle) if self.innermost() == Some(Activity::Idle) => {}
-            Note::Begins(activity @ (Activity::Idle | Activity::Asleep)) => self.begins(activity),
+            Note::Begins(activity @ (Activity::Idle | Activity::Asleep)) => self.begin(activity),
             Note::Begins(activity) => {
-                self.ends_rest();
-                self.begins(activity);
+                self.end_rest();
+                self.begin(activity);
             }
             Note::Ends(Activity::Idle) => {
                 if self.track.spans.is_empty() {
                     self.had_begun(Activity::Idle);
                 }
-                self.ends_rest();
+                self.end_rest();
             }
             Note::Ends(Activity::Asleep) => match self.innermost() {
-                Some(Activity::Asleep) => self.ends_innermost(),
+                Some(Activity::Asleep) => self.end_innermost(),
                 None if self.track.spans.is_empty() => self.had_begun(Activity::Asleep),
                 _ => {}
             },
             Note::Ends(activity) => {
-                self.ends_rest();
+                self.end_rest();
                 match self.innermost() {
-                    Some(innermost) if innermost == activity => self.ends_innermost(),
+                    Some(innermost) if innermost == activity => self.end_innermost(),
                     None => self.had_begun(activity),
                     // Its end was lost.
                     Some(_) => {}
@@ -131,7 +131,7 @@ pub(super) fn draw(noted: Noted, start: Duration, length: Duration, is_idle: boo
     let track = Track { lost: noted.lost, ..Track::default() };
     let mut drawing = Drawing { track, open: Vec::new(), now: Duration::ZERO };
     if is_idle {
-        drawing.begins(Activity::Idle);
+        drawing.begin(Activity::Idle);
     }
     for [at, code] in noted.entries {
         drawing.now = Duration::from_nanos(at).saturating_sub(start).min(length);
@@ -144,7 +144,7 @@ pub(super) fn draw(noted: Noted, start: Duration, length: Duration, is_idle: boo
         drawing.now = length;
     }
     while !drawing.open.is_empty() {
-        drawing.ends_innermost();
+        drawing.end_innermost();
     }
     drawing.track
 }

@@ -207,7 +207,7 @@ impl<'w, P: Pool> Spot<'w, P> {
             home.counters.attempts.bump();
             match count::stealing(attempt) {
                 Steal::Task(job) => {
-                    home.has_stolen_from(victim);
+                    home.note_theft_from(victim);
                     home.counters.migrations.bump();
                     break Some(job);
                 }
@@ -301,7 +301,7 @@ impl<'w, P: Pool> Spot<'w, P> {
 
     fn find_far_by(&self, steal: impl Fn(&Self, usize, bool) -> Option<NonNull<Job>>) -> Option<Find> {
         let home = self.home();
-        home.looks_elsewhere();
+        home.look_elsewhere();
         home.at_victims(|victim| self.find_at(victim, &steal))
             .or_else(|| home.common.next_injected(Lane::Now).map(Find::Spawned))
     }
@@ -478,7 +478,7 @@ impl<'w, P: Pool> Spot<'w, P> {
 
     fn wake_owner(&self, owner: usize, sleeps: bool) {
         if sleeps && self.home().common.dormitory.wake(owner) {
-            self.home().has_woken();
+            self.home().note_wake_up();
         }
     }
 

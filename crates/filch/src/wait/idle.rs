@@ -27,7 +27,7 @@ use crate::worker::{core::Core, home::Home, latch::spawns_before, patience::Time
 /// # Safety
 /// No thread is that worker until its own begins, [asleep](Begins::Asleep), and its task stack is empty.
 pub(crate) unsafe fn lie_down<P: Pool>(core: &Core<P>) {
-    core.home.makes_room();
+    core.home.make_room();
     core.home.counters.idle.begin();
     core.home.counters.parks.bump();
     // SAFETY: this thread is the worker meanwhile, and the stack is empty.
@@ -49,14 +49,14 @@ pub(crate) unsafe fn work<P: Pool>(
 ) {
     abort_on_panic("a worker's thread panicked", || {
         if core.home.index == 0 {
-            core.home.common.has_begun();
+            core.home.common.note_start();
         }
         let spares = core.home.common.spares.as_ref().filter(|spares| spares.has(core.home.index));
-        let _life = spares.map(|spares| spares.lives(core.home.index));
+        let _life = spares.map(|spares| spares.begin_life(core.home.index));
         if begins == Begins::Asleep {
             core.home.common.dormitory.place(core.home.index).rest();
         }
-        core.home.begins(stack_size);
+        core.home.prepare(stack_size);
         // SAFETY: this thread is the worker from here on, and its stack is empty; the hooks leave it as they find it.
         let here = || unsafe { Here::<P>::new(P::front(core), core.pool.bottom()) };
         let outer = here();
@@ -91,9 +91,9 @@ fn stand_in<'w, P: Pool>(here: impl Fn() -> Here<'w, P>, spares: &Spares, core: 
         while let Some(find) = worker.spot.find_own().or_else(|| worker.spot.find_kept()) {
             worker.run(find);
         }
-        worker.spot.rests();
+        worker.spot.rest();
         if !has_left.get() {
-            spares.ends();
+            spares.end();
         }
         mem::forget(standing);
     }
@@ -108,7 +108,7 @@ fn live<P: Pool>(here: Here<'_, P>, begins: Begins) {
     while let Some(find) = worker.find() {
         worker.run(find);
     }
-    worker.spot.rests();
+    worker.spot.rest();
     // Others may have seen the last job unfinished. It ended before one of them, or this worker, was the last to look.
     common.notify_all();
     mem::forget(living);
@@ -124,7 +124,7 @@ fn live<P: Pool>(here: Here<'_, P>, begins: Begins) {
 /// Closure-style code is at `here`.
 pub(crate) unsafe fn wait_until<P: Pool>(mut here: Here<'_, P>, latch: &Pending<Native>, before: u32, only: Only<'_>) {
     let waiting = AbortOnUnwind("a worker panicked while it waited");
-    here.core().home.turns(true, Activity::Waiting);
+    here.core().home.turn(true, Activity::Waiting);
     if let Some(tasks) = only {
         wait_confined(here.again(), latch, tasks);
     } else {
@@ -134,15 +134,15 @@ pub(crate) unsafe fn wait_until<P: Pool>(mut here: Here<'_, P>, latch: &Pending<
                 // SAFETY: `pack` made the word of a job; closure style has this head, by the caller's promise, and
                 // everything that has run here since has left it so.
                 unsafe { Spawned::from_task(task).run() };
-                here.core().home.turns(false, Activity::Job);
-                here.core().home.ends_detour();
+                here.core().home.turn(false, Activity::Job);
+                here.core().home.end_detour();
             } else {
                 // SAFETY: `pack` has just made the two words.
                 unsafe { run_packed(here.again(), task, how) };
             }
         }
     }
-    here.core().home.turns(false, Activity::Waiting);
+    here.core().home.turn(false, Activity::Waiting);
     mem::forget(waiting);
 }
 
@@ -174,13 +174,13 @@ fn next_meanwhile<'w, P: Pool>(
 #[inline(always)]
 fn begins_meanwhile<P: Pool>(spot: &Spot<'_, P>, is_spawned: bool) {
     let home = &spot.core.home;
-    home.turns.has_found();
+    home.turns.note_find();
     // The find may run long, and the worker does not answer meanwhile.
     spot.share();
     if is_spawned {
         // Here, since the caller of `next_meanwhile` has no place for the job meanwhile.
-        home.begins_detour();
-        home.turns(true, Activity::Job);
+        home.begin_detour();
+        home.turn(true, Activity::Job);
     }
 }
 
@@ -211,7 +211,7 @@ fn wait_confined<P: Pool>(here: Here<'_, P>, latch: &Pending<Native>, tasks: &Se
 pub(crate) fn pause<P: Pool>(here: &Here<'_, P>) {
     let pausing = AbortOnUnwind("a worker panicked while it shared its forks");
     P::share_all(here);
-    P::rests(here);
+    P::rest(here);
     mem::forget(pausing);
 }
 
@@ -224,20 +224,20 @@ pub(crate) unsafe fn visit<P: Pool>(here: Here<'_, P>, work: &mut dyn FnMut(Here
     let worker = Searching::idle(Spot::at(here));
     let spot = &worker.spot;
     // The worker's own thread went to sleep idle.
-    spot.home().gets_busy();
+    spot.home().get_busy();
     spot.home().on_another_stack(|| {
         let _entered = spot.here.enter();
         // SAFETY: the stack is empty.
-        P::begins(&unsafe { IdleHere::new(&spot.here) });
-        spot.home().begins();
+        P::begin(&unsafe { IdleHere::new(&spot.here) });
+        spot.home().count_begun();
         if let Some(spares) = &spot.home().common.spares {
             spares.look_for_more();
         }
         spot.home().doing(Activity::Call, || work(spot.below()));
-        spot.home().ends();
+        spot.home().count_ended();
     });
-    spot.home().falls_idle();
-    spot.home().looks_elsewhere();
+    spot.home().fall_idle();
+    spot.home().look_elsewhere();
     leave(&worker, &|| spot.home().common.is_closing());
     mem::forget(visiting);
 }
@@ -273,12 +273,12 @@ impl<P: Pool> Standing for Searching<'_, P> {
         self.spot.core
     }
 
-    fn settles(&self) {
-        P::settles(&self.spot.here);
+    fn settle(&self) {
+        P::settle(&self.spot.here);
     }
 
-    fn falls_silent(&self) {
-        self.spot.rests();
+    fn fall_silent(&self) {
+        self.spot.rest();
     }
 }
 
@@ -353,11 +353,11 @@ impl<'w, P: Pool> Searcher for Searching<'w, P> {
     /// For an idle worker: also runs what it leaves in the worker's queue.
     fn run(&self, mut find: Find) {
         loop {
-            self.spot.core.home.turns.has_found();
+            self.spot.core.home.turns.note_find();
             self.spot.core.home.common.look();
             self.spot.home().lower(Height::GROUND);
             // SAFETY: an idle worker's stack is empty.
-            P::begins(&unsafe { IdleHere::new(&self.spot.here) });
+            P::begin(&unsafe { IdleHere::new(&self.spot.here) });
             self.spot.run(find);
             // The next of a chain of spawned jobs needs no search.
             let Some(next) = self.spot.find_near() else { return };
@@ -405,12 +405,12 @@ impl<P: Pool> Standing for Confined<'_, '_, P> {
         self.spot.core
     }
 
-    fn settles(&self) {
-        P::settles(&self.spot.here);
+    fn settle(&self) {
+        P::settle(&self.spot.here);
     }
 
-    fn falls_silent(&self) {
-        self.spot.rests();
+    fn fall_silent(&self) {
+        self.spot.rest();
     }
 }
 

@@ -138,12 +138,12 @@ impl<P: Pool> Standing for Joining<'_, P> {
         self.spot.core
     }
 
-    fn settles(&self) {
-        P::settles(&self.spot.here);
+    fn settle(&self) {
+        P::settle(&self.spot.here);
     }
 
-    fn falls_silent(&self) {
-        self.spot.rests();
+    fn fall_silent(&self) {
+        self.spot.rest();
     }
 }
 
@@ -331,7 +331,7 @@ mod tests {
                     is_due()
                 })
             {}
-            Joining::new(Spot::at(here), Meanwhile::Help).has_asked();
+            Joining::new(Spot::at(here), Meanwhile::Help).note_request();
             let start = Instant::now();
             while !is_due() {
                 assert!(start.elapsed() < Duration::from_secs(60), "no tick was requested");

@@ -25,8 +25,8 @@ impl<'w, P: Pool> Spot<'w, P> {
     }
 
     /// Answers nobody from here on, until it looks for work again.
-    pub(super) fn rests(&self) {
-        P::rests(&self.here);
+    pub(super) fn rest(&self) {
+        P::rest(&self.here);
     }
 
     /// Returns this place, for a job to run here meanwhile.
@@ -42,11 +42,11 @@ pub(super) trait Standing {
 
     fn core(&self) -> &Core<Self::Pool>;
 
-    /// As its pool [does](crate::worker::plumbing::Plumbing::settles), here.
-    fn settles(&self);
+    /// As its pool [does](crate::worker::plumbing::Plumbing::settle), here.
+    fn settle(&self);
 
     /// It answers nobody from here on.
-    fn falls_silent(&self);
+    fn fall_silent(&self);
 }
 
 impl<S: Standing> Sleeper for S {
@@ -64,28 +64,28 @@ impl<S: Standing> Sleeper for S {
         self.core().home.sleeps()
     }
 
-    fn settles(&self) {
-        self.core().home.settles();
-        Standing::settles(self);
+    fn settle(&self) {
+        self.core().home.settle();
+        Standing::settle(self);
     }
 
-    fn has_asked(&self) {
-        self.core().home.has_asked();
+    fn note_request(&self) {
+        self.core().home.note_request();
     }
 
-    fn rests(&self) {
-        self.falls_silent();
+    fn rest(&self) {
+        self.fall_silent();
     }
 
-    fn parks(&self) {
-        self.core().home.parks();
+    fn park(&self) {
+        self.core().home.park();
     }
 
-    fn has_slept(&self) {
-        self.core().home.has_slept();
+    fn note_sleep(&self) {
+        self.core().home.note_sleep();
     }
 
-    fn has_woken(&self) {
-        self.core().home.has_woken();
+    fn note_wake_up(&self) {
+        self.core().home.note_wake_up();
     }
 }

@@ -28,7 +28,7 @@ fn detached(task: impl FnOnce() + Send + 'static) -> Spawned {
             if let Err(payload) = outcome {
                 home.common.take_panic(payload);
             }
-            home.ends();
+            home.count_ended();
         })
     }
 }
@@ -42,7 +42,7 @@ impl Common {
         match self.here() {
             Some(_) => spawn_detached_here(task),
             None => {
-                self.begins_outside();
+                self.count_begun_outside();
                 self.inject_counted(detached(task));
             }
         }
@@ -54,17 +54,17 @@ impl Common {
     /// As [`Common::assert_here`].
     pub(crate) fn hand_in_whenever(&self, task: impl FnOnce() + Send + 'static) {
         match self.here() {
-            Some(home) => home.begins(),
-            None => self.begins_outside(),
+            Some(home) => home.count_begun(),
+            None => self.count_begun_outside(),
         }
         self.inject_whenever(detached(task));
     }
 
-    /// Counts a job that a thread outside the pool is about to inject, and which [ends](Own::ends) on a worker.
+    /// Counts a job that a thread outside the pool is about to inject, and which [ends](Own::count_ended) on a worker.
     ///
     /// # Panics
     /// As [`Common::assert_here`].
-    pub(crate) fn begins_outside(&self) {
+    pub(crate) fn count_begun_outside(&self) {
         self.assert_here();
         // Relaxed: the push of the job publishes the count.
         self.begun_outside.fetch_add(1, Ordering::Relaxed);
@@ -72,7 +72,7 @@ impl Common {
 
     /// Whether all jobs and calls begun so far have ended, and all that these began.
     pub(crate) fn is_idle(&self) -> bool {
-        // Acquire: pairs with the store in `ends`.
+        // Acquire: pairs with the store in `end`.
         let ended = self.tallies.iter().map(|tally| tally.ended.load(Ordering::Acquire));
         let ended = ended.fold(0, usize::wrapping_add);
         // Relaxed: see the file's invariant.
@@ -100,7 +100,7 @@ impl<P: Known> Here<'_, P> {
     /// # Panics
     /// Outside all pools.
     pub(crate) fn spawn_detached(&self, task: impl FnOnce() + Send + 'static) {
-        self.spawner().begins();
+        self.spawner().count_begun();
         self.spawn(detached(task));
     }
 }
@@ -115,12 +115,12 @@ pub(crate) fn spawn_detached_here(task: impl FnOnce() + Send + 'static) {
 
 impl Own<'_, Home> {
     /// Counts the beginning of a job or call.
-    pub(crate) fn begins(self) {
-        self.common.tallies[self.index].begins();
+    pub(crate) fn count_begun(self) {
+        self.common.tallies[self.index].begin();
     }
 
     /// Counts the end of a job or call.
-    pub(crate) fn ends(self) {
-        self.common.tallies[self.index].ends();
+    pub(crate) fn count_ended(self) {
+        self.common.tallies[self.index].end();
     }
 }

@@ -113,21 +113,21 @@ impl Home {
 
     /// Runs `f`, an unrelated job, with [`Home::is_on_detour`] set.
     pub(crate) fn on_detour(&self, f: impl FnOnce()) {
-        self.begins_detour();
+        self.begin_detour();
         f();
-        self.ends_detour();
+        self.end_detour();
     }
 
     /// Begins an unrelated job.
     #[inline(always)]
-    pub(crate) fn begins_detour(&self) {
+    pub(crate) fn begin_detour(&self) {
         // Relaxed, here and below: the tasks' edges publish the depth, and there is one writer.
         self.detours.store(self.detours.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
     /// Ends an unrelated job.
     #[inline(always)]
-    pub(crate) fn ends_detour(&self) {
+    pub(crate) fn end_detour(&self) {
         self.detours.store(self.detours.load(Ordering::Relaxed) - 1, Ordering::Relaxed);
     }
 
@@ -151,7 +151,7 @@ impl Home {
     }
 
     /// Records a steal from `victim`.
-    pub(crate) fn has_stolen_from(&self, victim: usize) {
+    pub(crate) fn note_theft_from(&self, victim: usize) {
         self.last_victim.set(victim);
         self.has_waited_since.set(None);
     }
@@ -159,7 +159,7 @@ impl Home {
     /// Called after the worker has asked `victim` for a task. Requests a tick if workers answer on ticks; interrupts
     /// `victim` if thieves interrupt, this thief has waited for a period, and `victim` is awake.
     #[cold]
-    pub(crate) fn wants_answer(&self, victim: usize) {
+    pub(crate) fn want_answer(&self, victim: usize) {
         self.common.want_tick();
         if let Some(calls) = &self.common.calls
             && !self.common.dormitory.place(victim).would_help(|_| true)
@@ -169,13 +169,13 @@ impl Home {
     }
 
     /// Prepares the worker on its own thread, which has just started, with a stack of `bytes` or more; 0 if unknown.
-    pub(crate) fn begins(&self, bytes: usize) {
+    pub(crate) fn prepare(&self, bytes: usize) {
         self.lower_half.set(LowerHalf::of(bytes));
-        self.makes_room();
+        self.make_room();
     }
 
     /// Prepares for a transitive leapfrogger's searches.
-    pub(crate) fn makes_room(&self) {
+    pub(crate) fn make_room(&self) {
         if self.common.wait == Wait::Transitive {
             let mut trails = Trails::default();
             trails.begin(self.common.workers());
@@ -186,23 +186,23 @@ impl Home {
     /// Runs `f`, and notes when this activity of the worker begins and ends.
     #[inline(always)]
     pub(crate) fn doing<R>(&self, activity: Activity, f: impl FnOnce() -> R) -> R {
-        self.turns(true, activity);
+        self.turn(true, activity);
         let result = f();
-        self.turns(false, activity);
+        self.turn(false, activity);
         result
     }
 
     /// Called when the worker has found nothing to run.
-    pub(crate) fn falls_idle(&self) {
+    pub(crate) fn fall_idle(&self) {
         if self.counters.idle.begin() {
-            self.notes(Note::Begins(Activity::Idle));
+            self.note(Note::Begins(Activity::Idle));
         }
     }
 
     /// Called when the worker has found something, or its wait is over.
-    pub(crate) fn gets_busy(&self) {
+    pub(crate) fn get_busy(&self) {
         if self.counters.idle.end() {
-            self.notes(Note::Ends(Activity::Idle));
+            self.note(Note::Ends(Activity::Idle));
         }
     }
 
@@ -215,7 +215,7 @@ impl Home {
 
     /// Called when the worker's turn as the owner of its task stack is over. Wakes whom it has to wake.
     #[inline]
-    pub(crate) fn ends_turn(&self) {
+    pub(crate) fn end_turn(&self) {
         if self.owed.get() != Wakes::Nobody {
             self.owed.take().wake(self);
         }
@@ -227,7 +227,7 @@ impl Home {
     }
 
     /// Called on a low stack, before the worker does what others should do. Naps, and returns `true`, unless there are
-    /// no others or the worker has [napped](Common::leaves_to_others) for long enough. Its wait may end meanwhile; so
+    /// no others or the worker has [napped](Common::leave_to_others) for long enough. Its wait may end meanwhile; so
     /// the less of the stack is left, the longer it naps, in the end even without others. Once it has run such work
     /// after all, it naps again within that work only when half of the rest is used.
     pub(crate) fn hesitates(&self, naps: &Cell<u32>) -> bool {
@@ -238,7 +238,7 @@ impl Home {
         let halvings = self.lower_half.get().halvings().min(MOST);
         let hesitates = halvings >= self.reluctant.get()
             && naps.get() < NAPS << (2 * halvings)
-            && self.common.leaves_to_others(halvings >= SCARCE);
+            && self.common.leave_to_others(halvings >= SCARCE);
         naps.set(if hesitates { naps.get() + 1 } else { 0 });
         hesitates
     }
@@ -399,27 +399,27 @@ impl Sleeper for Home {
         self.common.habits.idle == Idle::Sleep
     }
 
-    fn settles(&self) {
+    fn settle(&self) {
         self.common.dormitory.settle(self.index);
     }
 
-    fn has_asked(&self) {
+    fn note_request(&self) {
         self.common.want_tick();
     }
 
-    fn parks(&self) {
+    fn park(&self) {
         self.counters.parks.bump();
         self.common.look();
-        self.notes(Note::Begins(Activity::Asleep));
+        self.note(Note::Begins(Activity::Asleep));
     }
 
-    fn has_slept(&self) {
-        self.notes(Note::Ends(Activity::Asleep));
+    fn note_sleep(&self) {
+        self.note(Note::Ends(Activity::Asleep));
     }
 
-    fn has_woken(&self) {
+    fn note_wake_up(&self) {
         self.counters.wakeups.bump();
-        self.notes(Note::Does(Act::Wakes));
+        self.note(Note::Does(Act::Wakes));
     }
 }
 
@@ -434,7 +434,7 @@ impl Sharer for Home {
         self.common.workers()
     }
 
-    fn wakes(&self, wakes: Wakes) {
+    fn wake_after(&self, wakes: Wakes) {
         self.owed.set(wakes);
     }
 
@@ -446,13 +446,13 @@ impl Sharer for Home {
         clock::now()
     }
 
-    fn has_grown(&self) {
+    fn note_growth(&self) {
         self.counters.grows.bump();
-        self.notes(Note::Does(Act::Shares));
+        self.note(Note::Does(Act::Shares));
     }
 
-    fn has_shrunk(&self) {
+    fn note_shrinking(&self) {
         self.counters.shrinks.bump();
-        self.notes(Note::Does(Act::TakesBack));
+        self.note(Note::Does(Act::TakesBack));
     }
 }

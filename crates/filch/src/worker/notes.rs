@@ -7,7 +7,7 @@ use crate::timeline::{Activity, Note};
 impl Home {
     /// Notes something about the worker, which is the current thread, if anybody records.
     #[inline]
-    pub(crate) fn notes(&self, note: Note) {
+    pub(crate) fn note(&self, note: Note) {
         // A signal handler notes nothing, since it may have interrupted a note.
         if let Some(recorders) = self.common.recorders.get()
             && !self.is_interrupted.get()
@@ -18,15 +18,15 @@ impl Home {
 
     /// Notes that an activity begins or ends.
     #[inline(always)]
-    pub(crate) fn turns(&self, begins: bool, activity: Activity) {
+    pub(crate) fn turn(&self, begins: bool, activity: Activity) {
         /// Out of line, so that the note, which lies in memory, is not part of a frame that stays while jobs run.
         #[cold]
         #[inline(never)]
-        fn notes(home: &Home, begins: bool, activity: Activity) {
-            home.notes(if begins { Note::Begins(activity) } else { Note::Ends(activity) });
+        fn note(home: &Home, begins: bool, activity: Activity) {
+            home.note(if begins { Note::Begins(activity) } else { Note::Ends(activity) });
         }
         if self.common.recorders.get().is_some() {
-            notes(self, begins, activity);
+            note(self, begins, activity);
         }
     }
 }
@@ -34,8 +34,8 @@ impl Home {
 #[cfg(not(feature = "timeline"))]
 impl Home {
     #[inline(always)]
-    pub(crate) fn notes(&self, _: Note) {}
+    pub(crate) fn note(&self, _: Note) {}
 
     #[inline(always)]
-    pub(crate) fn turns(&self, _begins: bool, _: Activity) {}
+    pub(crate) fn turn(&self, _begins: bool, _: Activity) {}
 }

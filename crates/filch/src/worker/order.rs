@@ -90,7 +90,7 @@ impl Home {
     }
 
     /// Counts a job that the worker has spawned; the caller then fences.
-    pub(crate) fn counts_spawned(&self) {
+    pub(crate) fn count_spawned(&self) {
         if self.is_unfenced() || !self.common.has_barriers {
             return;
         }
@@ -104,7 +104,7 @@ impl Home {
     }
 
     /// Called when the worker has nothing of its own, and looks for work elsewhere or leaves.
-    pub(crate) fn looks_elsewhere(&self) {
+    pub(crate) fn look_elsewhere(&self) {
         if self.spawned_in_row.replace(0) == MANY {
             self.common.dormitory.unfenced().end();
         }
@@ -213,7 +213,7 @@ impl Own<'_, Home> {
             self.stack_front().limits.raise_floor(self.floor());
         }
         self.push_spawned(job, height);
-        self.counts_spawned();
+        self.count_spawned();
         if self.common.dormitory.sleepers().sleepers_after() {
             self.wake_for_spawned();
         }
@@ -235,7 +235,7 @@ impl Own<'_, Home> {
     #[cold]
     fn wake_for_spawned(self) {
         if self.common.dormitory.wake_for_any(self.index + 1) {
-            self.has_woken();
+            self.note_wake_up();
         }
     }
 

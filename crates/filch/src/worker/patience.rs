@@ -101,7 +101,7 @@ impl Patience {
             }
             self.rounds += 1;
         } else if self.rounds < Self::END {
-            let since = self.since.unwrap_or_else(|| self.begins_to_yield());
+            let since = self.since.unwrap_or_else(|| self.begin_yield());
             if self.is_crowded {
                 (0..LOOK).for_each(|_| std::hint::spin_loop());
                 if since.elapsed() >= Self::AWAKE {
@@ -109,7 +109,7 @@ impl Patience {
                 }
             } else {
                 let length = self.give_way();
-                self.has_yielded(length, since.elapsed());
+                self.note_yield(length, since.elapsed());
             }
         } else {
             return false;
@@ -117,7 +117,7 @@ impl Patience {
         true
     }
 
-    fn begins_to_yield(&mut self) -> Instant {
+    fn begin_yield(&mut self) -> Instant {
         self.is_crowded = self.ends_early && is_crowded();
         *self.since.insert(Instant::now())
     }
@@ -130,7 +130,7 @@ impl Patience {
     }
 
     /// Counts a yield of this `length`, which ended at the time `after`, measured from the beginning of the first one.
-    fn has_yielded(&mut self, length: Duration, after: Duration) {
+    fn note_yield(&mut self, length: Duration, after: Duration) {
         if length > PART && self.ends_early {
             self.rounds = Self::END;
         } else if length >= Self::SWITCH && self.switches > 0 {
@@ -206,13 +206,13 @@ impl<'w> Timed<'w> {
 
 impl Drop for Timed<'_> {
     fn drop(&mut self) {
-        self.home.gets_busy();
+        self.home.get_busy();
     }
 }
 
 impl waiting::Patience for Timed<'_> {
     fn wait(&mut self) -> bool {
-        self.home.falls_idle();
+        self.home.fall_idle();
         self.patience.wait()
     }
 
@@ -221,12 +221,12 @@ impl waiting::Patience for Timed<'_> {
     }
 
     fn hold_on(&mut self) {
-        self.home.falls_idle();
+        self.home.fall_idle();
         waiting::Patience::hold_on(&mut self.patience);
     }
 
     fn renew(&mut self) {
-        self.home.gets_busy();
+        self.home.get_busy();
         self.patience.renew();
     }
 }
@@ -246,7 +246,7 @@ mod tests {
         let mut yields = 0;
         while patience.rounds < Patience::END {
             yields += 1;
-            patience.has_yielded(length, length * yields);
+            patience.note_yield(length, length * yields);
         }
         yields
     }

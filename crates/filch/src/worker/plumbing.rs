@@ -161,20 +161,20 @@ pub unsafe trait Plumbing: Known + Send + Sync {
     }
 
     /// Called before an idle worker runs something.
-    fn begins(_: &IdleHere<'_, '_, Self>) {}
+    fn begin(_: &IdleHere<'_, '_, Self>) {}
 
     /// Shares all of the worker's tasks, and wakes sleepers, because the worker is about to sleep and will not answer.
     fn share_all(_: &Here<'_, Self>) {}
 
     /// Called before a worker sleeps or leaves: the worker answers no thief until it looks for work again.
-    fn rests(_: &Here<'_, Self>) {}
+    fn rest(_: &Here<'_, Self>) {}
 
     /// Called after a worker has announced its sleep and fenced, before its last look. Ensures that this look sees all
     /// work whose owners have not seen the announcement.
-    fn settles(_: &Here<'_, Self>) {}
+    fn settle(_: &Here<'_, Self>) {}
 
-    /// Whether [settling](Plumbing::settles) is fast. If not, a guest should not take a seat for a short call.
-    fn settles_fast(&self) -> bool {
+    /// Whether [settling](Plumbing::settle) is fast. If not, a guest should not take a seat for a short call.
+    fn is_settling_fast(&self) -> bool {
         true
     }
 

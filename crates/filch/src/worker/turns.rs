@@ -26,7 +26,7 @@ impl Default for Turns {
 
 impl Turns {
     /// Counts something that the worker has found to run.
-    pub(crate) fn has_found(&self) {
+    pub(crate) fn note_find(&self) {
         self.finds_left.set(self.finds_left.get().wrapping_sub(1));
     }
 
@@ -67,7 +67,7 @@ mod tests {
         (0..)
             .find(|_| {
                 turns.is_next(|| has_own) || {
-                    turns.has_found();
+                    turns.note_find();
                     false
                 }
             })

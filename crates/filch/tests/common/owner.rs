@@ -37,7 +37,7 @@ impl<M: Sleep> Owner<M> {
     /// Announces the sleep of the worker of that place.
     pub(crate) fn lays_down(&self, place: usize, wanted: Wanted) {
         self.dormitory.place(place).announce(self.dormitory.sleepers(), wanted);
-        self.dormitory.place(place).settled();
+        self.dormitory.place(place).settle();
     }
 
     /// The workers that sleep, whatever they want.
@@ -57,7 +57,7 @@ impl<M: Sleep> Sleeper for Owner<M> {
         0
     }
 
-    fn has_woken(&self) {
+    fn note_wake_up(&self) {
         self.woken.set(self.woken.get() + 1);
     }
 }
@@ -74,7 +74,7 @@ impl<M: Sleep> Sharer for Owner<M> {
     }
 
     /// Wakes them at once, so that a test sees it.
-    fn wakes(&self, wakes: Wakes) {
+    fn wake_after(&self, wakes: Wakes) {
         wakes.wake(self);
     }
 
@@ -82,11 +82,11 @@ impl<M: Sleep> Sharer for Owner<M> {
         self.has_aside
     }
 
-    fn has_grown(&self) {
+    fn note_growth(&self) {
         self.grown.set(self.grown.get() + 1);
     }
 
-    fn has_shrunk(&self) {
+    fn note_shrinking(&self) {
         self.shrunk.set(self.shrunk.get() + 1);
     }
 

@@ -125,7 +125,7 @@ pub fn all_home<M: Checker>(looks: usize) -> Program {
     }
     let shared: Arc<Shared<M>> =
         Arc::new(Shared { counts: Default::default(), task: Atomic::new(true), done: Atomic::new(false) });
-    shared.counts[0].sets_out();
+    shared.counts[0].set_out();
     let (first, second, third) = (Arc::clone(&shared), Arc::clone(&shared), shared);
     // Relaxed, as all that queues that return a task twice can be relied on for.
     let takes =
@@ -135,15 +135,15 @@ pub fn all_home<M: Checker>(looks: usize) -> Program {
             M::note(|| "runs the task".into());
             first.done.store(true, Ordering::Relaxed);
         }
-        first.counts[0].comes_home();
+        first.counts[0].come_home();
     };
     let thief = move || {
-        second.counts[1].sets_out();
+        second.counts[1].set_out();
         if takes(&second) {
             M::note(|| "runs the task".into());
             second.done.store(true, Ordering::Relaxed);
         }
-        second.counts[1].comes_home();
+        second.counts[1].come_home();
     };
     let reader = move || {
         for _ in 0..looks {

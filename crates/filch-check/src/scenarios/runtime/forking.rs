@@ -43,7 +43,7 @@ pub fn fork_join<M: Checker>(
         let (me, total) = (worker.me, Arc::clone(&total));
         let body = move || match (me, others) {
             (0, _) => {
-                worker.begins();
+                worker.begin();
                 let result = worker.run(0, 0);
                 *lock(&total) = result;
                 worker.close();
@@ -103,7 +103,7 @@ impl<M: Checker> Sleeper for Napper<M> {
         self.worker.me
     }
 
-    fn parks(&self) {
+    fn park(&self) {
         self.rounds.set(self.rounds.get() + 1);
         self.sleeps.set(self.sleeps.get() + 1);
         self.says(2 * self.sleeps.get() - 1);
@@ -162,7 +162,7 @@ pub fn wake_up<M: Checker>(owner: &'static str, naps: Option<u32>, rounds: u32, 
     let phase: Arc<M::AtomicU32> = Arc::new(Atomic::new(0));
     let mine = Arc::clone(&phase);
     let own = move || {
-        worker.begins();
+        worker.begin();
         let mut head = 0;
         let fork = |head: &mut usize| {
             worker.push(1, *head);

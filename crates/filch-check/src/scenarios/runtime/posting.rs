@@ -53,8 +53,8 @@ pub fn posted_to_a_joiner<M: Checker>() -> Program {
             fn index(&self) -> usize {
                 self.0.index()
             }
-            fn parks(&self) {
-                self.0.parks();
+            fn park(&self) {
+                self.0.park();
             }
         }
         impl<M: Checker> Joiner for Reads<'_, M> {

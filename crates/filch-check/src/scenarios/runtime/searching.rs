@@ -36,7 +36,7 @@ pub fn pieces<M: Checker>(workers: usize, gives_way: bool) -> Program {
         fn index(&self) -> usize {
             self.me
         }
-        fn parks(&self) {
+        fn park(&self) {
             M::note(|| "sleeps".into());
         }
     }
@@ -138,15 +138,15 @@ pub fn push_unfenced<M: Checker + Asymmetric>(before: usize, unfenced: Unfenced)
         fn index(&self) -> usize {
             self.me
         }
-        fn settles(&self) {
+        fn settle(&self) {
             if self.unfenced != Unfenced::Always {
                 return self.dormitory().settle(self.me);
             }
             // As on a system with barriers.
-            self.dormitory().place(self.me).settled();
+            self.dormitory().place(self.me).settle();
             M::heavy_barrier();
         }
-        fn parks(&self) {
+        fn park(&self) {
             M::note(|| "sleeps".into());
         }
     }

@@ -91,7 +91,7 @@ impl<M: Checker> Sleeper for Worker<M> {
         self.me
     }
 
-    fn parks(&self) {
+    fn park(&self) {
         M::note(|| "sleeps".into());
     }
 }
@@ -108,7 +108,7 @@ impl<M: Checker> Sharer for Worker<M> {
     }
 
     /// Wakes them at once: it is the last act of each turn here.
-    fn wakes(&self, wakes: Wakes) {
+    fn wake_after(&self, wakes: Wakes) {
         wakes.wake(self);
     }
 
@@ -204,8 +204,8 @@ impl<M: Checker> Worker<M> {
     }
 
     /// Begins to run something on an empty stack.
-    pub(super) fn begins(&self) {
-        self.owner.borrow_mut().begins(&self.stack(), self);
+    pub(super) fn begin(&self) {
+        self.owner.borrow_mut().begin(&self.stack(), self);
     }
 
     /// Runs a task on the stack from `head` up, and returns the number of tasks in its subtree.
@@ -339,7 +339,7 @@ impl<M: Checker> Searcher for Worker<M> {
     }
 
     fn run(&self, find: (usize, usize)) {
-        self.begins();
+        self.begin();
         self.run_stolen(find, 0);
     }
 
@@ -395,7 +395,7 @@ impl<M: Checker> Sleeper for Joining<'_, M> {
         self.worker.me
     }
 
-    fn parks(&self) {
+    fn park(&self) {
         M::note(|| "sleeps on its task".into());
     }
 }

@@ -80,7 +80,7 @@ enum Holder {
 /// let dormitory = Dormitory::<Native>::new(3);
 /// for (worker, wanted) in [(0, 1), (1, ANY_MEANWHILE), (2, ANY)] {
 ///     dormitory.place(worker).announce(dormitory.sleepers(), wanted);
-///     dormitory.place(worker).settled();
+///     dormitory.place(worker).settle();
 /// }
 /// assert!(dormitory.sleepers().sleepers_after());
 /// assert!(dormitory.wake_for_any(0)); // wakes worker 2, which then searches,
@@ -171,12 +171,12 @@ impl<M: Memory> Dormitory<M> {
 }
 
 impl<M: Asymmetric + Sleep> Dormitory<M> {
-    /// As [`Place::settled`], for this worker; also fences on behalf of the owners that do not: E6 of [`Unfenced`].
+    /// As [`Place::settle`], for this worker; also fences on behalf of the owners that do not: E6 of [`Unfenced`].
     ///
     /// # Panics
     /// If there is no such worker.
     pub fn settle(&self, worker: usize) {
-        self.places[worker].settled();
+        self.places[worker].settle();
         if self.unfenced.any() {
             M::heavy_barrier();
         }
@@ -296,7 +296,7 @@ impl<M: Sleep> Dormitory<M> {
 
 impl<M: Sleep> Place<M> {
     /// Announces that the worker at this place is about to sleep and wants work of this kind. Requests follow, then
-    /// [`Place::settled`], a last look, and [`Place::sleep`] or [`Place::cancel`].
+    /// [`Place::settle`], a last look, and [`Place::sleep`] or [`Place::cancel`].
     pub fn announce(&self, sleepers: &Sleepers<M>, wanted: Wanted) {
         // Relaxed: the store below and the fence order it.
         self.wanted.store(wanted, Ordering::Relaxed);
@@ -313,7 +313,7 @@ impl<M: Sleep> Place<M> {
     }
 
     /// Fences, between the requests and the last look.
-    pub fn settled(&self) {
+    pub fn settle(&self) {
         // E1, E2.
         // kept over AcqRel and nothing: on TSO the addition to `sleepers` drains the buffer, so one fence suffices; C11
         // needs both (argued in README.md), but in programs larger than loom explores in time.

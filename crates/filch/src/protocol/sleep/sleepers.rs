@@ -19,7 +19,7 @@ use super::{Dormitory, Place};
 ///
 /// let (sleepers, place) = (Sleepers::<Native>::default(), Place::<Native>::default());
 /// place.announce(&sleepers, ANY);
-/// place.settled();
+/// place.settle();
 /// assert!(sleepers.sleepers_after() && !sleepers.is_searched());
 /// assert_eq!(sleepers.hungry(), 1);
 /// assert!(place.wake(&sleepers));

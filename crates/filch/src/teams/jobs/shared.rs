@@ -61,7 +61,7 @@ impl<'j> Shared<'j> {
     }
 
     #[cold]
-    pub(super) fn has_panicked(&self, payload: Payload) {
+    pub(super) fn keep_panic(&self, payload: Payload) {
         if !payload.is::<Abandoned>() {
             self.panic.keep(payload);
         }

@@ -141,7 +141,7 @@ impl<Q: Queue<Native>> Team<Q> {
         let own = |member: &mut Padded<Member<Q>>| {
             let part = |worker: &mut JobWorker<'_, 'env, Q>| {
                 let result = catch_unwind(AssertUnwindSafe(|| body(worker)));
-                let result = result.map_err(|payload| shared.has_panicked(payload)).ok();
+                let result = result.map_err(|payload| shared.keep_panic(payload)).ok();
                 worker.finish(worker.root().kin);
                 worker.live();
                 result

@@ -341,15 +341,15 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
         self.take_off();
         loop {
             if let Some(task) = self.queue.steal() {
-                self.queue.works();
+                self.queue.get_busy();
                 patience.renew();
                 return self.execute(task);
             }
             if done(self) {
-                return self.queue.works();
+                return self.queue.get_busy();
             }
             // Nobody else fills its queue.
-            self.queue.idles();
+            self.queue.fall_idle();
             patience.wait_or_nap();
         }
     }
@@ -373,7 +373,7 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
         let result = catch_unwind(AssertUnwindSafe(|| unsafe { JobPlace::run(kin.place(), worker) }));
         self.current = outer;
         if let Err(payload) = result {
-            self.shared.has_panicked(payload);
+            self.shared.keep_panic(payload);
         }
         self.finish(kin);
     }

@@ -60,7 +60,7 @@ impl<'s> Shared<'s> {
     }
 
     /// Reports that a task has panicked.
-    pub(super) fn breaks(&self) {
+    pub(super) fn mark_broken(&self) {
         // Relaxed: it publishes nothing.
         self.is_broken.store(true, Ordering::Relaxed);
     }
@@ -245,7 +245,7 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
     }
 
     /// Counts items that are about to be pushed for others.
-    pub(super) fn gives(&mut self, items: usize) {
+    pub(super) fn count_given(&mut self, items: usize) {
         self.queue.tally.given += items as u64;
     }
 
@@ -267,9 +267,9 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
     }
 
     /// Counts the first worker, which starts with the tasks, as away from home, before any worker looks.
-    pub(super) fn sets_out(&self) {
+    pub(super) fn set_out(&self) {
         if self.has_set_out() {
-            self.counts.sets_out();
+            self.counts.set_out();
         }
     }
 
@@ -296,7 +296,7 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
                 run(self, task);
             }
             if std::mem::take(&mut is_out) {
-                self.counts.comes_home();
+                self.counts.come_home();
             }
             if self.end == End::Transfers {
                 in_hand += self.queue.tally.stolen - std::mem::replace(&mut received, self.queue.tally.stolen);
@@ -311,26 +311,26 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
             // If workers set out all the time, they would never all be at home.
             if !goes_out || self.queue.sees_any() {
                 if goes_out {
-                    self.counts.sets_out();
+                    self.counts.set_out();
                     is_out = true;
                 }
                 if let Some(task) = self.queue.steal() {
-                    self.queue.works();
+                    self.queue.get_busy();
                     patience.renew();
                     run(self, task);
                     continue;
                 }
                 if std::mem::take(&mut is_out) {
-                    self.counts.comes_home();
+                    self.counts.come_home();
                 }
             }
-            self.queue.idles();
+            self.queue.fall_idle();
             patience.wait_or_nap();
         }
     }
 
     /// Makes no thief wait for the worker, which has gone home, perhaps with tasks in its queue.
-    pub(super) fn goes_home(&mut self) {
+    pub(super) fn go_home(&mut self) {
         self.queue.rest();
     }
 

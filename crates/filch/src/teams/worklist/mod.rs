@@ -283,7 +283,7 @@ impl<Q: Queue<Native>> Worklist<Q> {
     /// # Ok::<(), filch::worklist::StartError>(())
     /// ```
     pub fn start(&self) -> Result<Team<Q>, StartError> {
-        Ok(Team::new(self.settings("filch worklist").start()?, self.stop(), self.ends()))
+        Ok(Team::new(self.settings("filch worklist").start()?, self.stop(), self.end_or_default()))
     }
 
     /// Runs `work` on all of `tasks` and on all tasks that it pushes, in any order, and returns when none is left.
@@ -383,10 +383,10 @@ impl<Q: Queue<Native>> Worklist<Q> {
     }
 
     fn team_of_one_run(&self) -> Team<Q> {
-        Team::new(self.settings("filch worklist").start_what_can_be(), self.stop(), self.ends())
+        Team::new(self.settings("filch worklist").start_what_can_be(), self.stop(), self.end_or_default())
     }
 
-    fn ends(&self) -> End {
+    fn end_or_default(&self) -> End {
         self.end.unwrap_or(End::of::<Q>()[0])
     }
 

@@ -180,7 +180,7 @@ impl<Q: Queue<Native>> Team<Q> {
                     _ => None,
                 };
                 if let Some(part) = part {
-                    crew.gives(part.len());
+                    crew.count_given(part.len());
                     crew.push(Box::new(part));
                 }
                 crew.poll();
@@ -217,15 +217,15 @@ impl<Q: Queue<Native>> Team<Q> {
         let states = shared.panic.catch(|| {
             let states: Vec<Padded<S>> = (0..workers).map(|index| Padded(state(index))).collect();
             // The caller, which certainly runs, starts with all tasks.
-            crews[0].sets_out();
+            crews[0].set_out();
             tasks.into_iter().for_each(|task| crews[0].push(task));
             states
         });
         let live = |(crew, state): &mut (&mut Padded<Crew<'_, T, Q>>, &mut Padded<S>)| {
             if shared.panic.catch(|| crew.live(&mut state.0, &work)).is_none() {
-                shared.breaks();
+                shared.mark_broken();
             }
-            crew.goes_home();
+            crew.go_home();
         };
         let states = states.map(|mut states| {
             let mut members: Vec<_> = crews.iter_mut().zip(&mut states).collect();
