@@ -11,13 +11,13 @@ use crate::{Transport, Wire};
 
 /// A worker, as a task sees it: to push tasks.
 #[derive(Debug)]
-pub struct Crew<'t, T> {
+pub struct Worker<'t, T> {
     pub(crate) tasks: &'t mut Vec<T>,
     pub(crate) parcels: &'t mut Parcels<T>,
     pub(crate) shared: &'t Shared,
 }
 
-impl<T> Crew<'_, T> {
+impl<T> Worker<'_, T> {
     /// Adds a task, for this worker or a thief of any rank.
     #[inline]
     pub fn push(&mut self, task: T) {
@@ -36,11 +36,11 @@ impl<T> Crew<'_, T> {
     ///         let run = Cluster::new(world, 1).run(
     ///             seeds,
     ///             |_| 0_u64,
-    ///             |crew, count, number| {
-    ///                 assert_eq!(number as usize % crew.ranks(), crew.rank());
+    ///             |worker, count, number| {
+    ///                 assert_eq!(number as usize % worker.ranks(), worker.rank());
     ///                 *count += 1;
     ///                 if number < 99 {
-    ///                     crew.push_to((number as usize + 1) % crew.ranks(), number + 1);
+    ///                     worker.push_to((number as usize + 1) % worker.ranks(), number + 1);
     ///                 }
     ///             },
     ///             |a, b| a + b,
@@ -87,11 +87,11 @@ impl<T> Crew<'_, T> {
     /// let run = Cluster::new(world, 1).run(
     ///     [3_u64, 9, 4],
     ///     |_| 0_u64,
-    ///     |crew, tried, value| {
+    ///     |worker, tried, value| {
     ///         // The newest comes first: 4 raises the bound, 9 too, and 3 is not worth a try.
-    ///         if value > crew.bound() {
+    ///         if value > worker.bound() {
     ///             *tried += 1;
-    ///             crew.raise(value);
+    ///             worker.raise(value);
     ///         }
     ///     },
     ///     |a, b| a + b,
@@ -171,9 +171,9 @@ impl std::error::Error for Aborted {}
 ///         let run = Cluster::new(world, 1).run(
 ///             seeds,
 ///             |_| 0_u64,
-///             |crew, count, node| {
+///             |worker, count, node| {
 ///                 *count += 1;
-///                 [2 * node, 2 * node + 1].into_iter().filter(|&child| child < 1 << 10).for_each(|child| crew.push(child));
+///                 [2 * node, 2 * node + 1].into_iter().filter(|&child| child < 1 << 10).for_each(|child| worker.push(child));
 ///             },
 ///             |a, b| a + b,
 ///         );
@@ -320,7 +320,7 @@ impl<X: Transport, Q: Queue> Cluster<X, Q> {
     where
         T: Wire,
         S: Wire,
-        W: Fn(&mut Crew<'_, T>, &mut S, T) + Sync,
+        W: Fn(&mut Worker<'_, T>, &mut S, T) + Sync,
         M: Fn(S, S) -> S,
     {
         let (state, traffic) = self.run_rounds(seeds, state, task, &merge, false)?;
@@ -344,10 +344,10 @@ impl<X: Transport, Q: Queue> Cluster<X, Q> {
     ///         let run = Cluster::new(world, 1).run_idempotent(
     ///             seeds,
     ///             |_| 0_u32,
-    ///             |crew, most, node| {
-    ///                 assert!(crew.rank() != 2, "this rank breaks when it has got work");
+    ///             |worker, most, node| {
+    ///                 assert!(worker.rank() != 2, "this rank breaks when it has got work");
     ///                 *most = node.max(*most);
-    ///                 [2 * node, 2 * node + 1].into_iter().filter(|&child| child < 1 << 16).for_each(|child| crew.push(child));
+    ///                 [2 * node, 2 * node + 1].into_iter().filter(|&child| child < 1 << 16).for_each(|child| worker.push(child));
     ///             },
     ///             |a, b| a.max(b),
     ///         );
@@ -363,7 +363,7 @@ impl<X: Transport, Q: Queue> Cluster<X, Q> {
     /// If rank 0 has died. The cluster cannot run again.
     ///
     /// # Panics
-    /// As [`run`](Self::run); if another rank than 0 has seeds; and if a task is [pushed to](Crew::push_to) another
+    /// As [`run`](Self::run); if another rank than 0 has seeds; and if a task is [pushed to](Worker::push_to) another
     /// rank.
     pub fn run_idempotent<T, S, W, M>(
         &mut self,
@@ -375,7 +375,7 @@ impl<X: Transport, Q: Queue> Cluster<X, Q> {
     where
         T: Wire,
         S: Wire,
-        W: Fn(&mut Crew<'_, T>, &mut S, T) + Sync,
+        W: Fn(&mut Worker<'_, T>, &mut S, T) + Sync,
         M: Fn(S, S) -> S,
     {
         let (state, traffic) = self.run_rounds(seeds, state, task, &merge, true)?;
@@ -396,7 +396,7 @@ impl<X: Transport, Q: Queue> Cluster<X, Q> {
     where
         T: Wire,
         S: Wire,
-        W: Fn(&mut Crew<'_, T>, &mut S, T) + Sync,
+        W: Fn(&mut Worker<'_, T>, &mut S, T) + Sync,
     {
         let mut seeds: Vec<T> = seeds.into_iter().collect();
         assert!(
@@ -415,13 +415,13 @@ impl<X: Transport, Q: Queue> Cluster<X, Q> {
             let communicator = (shared.ranks > 1).then_some(Bag::Communicate);
             let bags = [Bag::Tasks(seeds)].into_iter().chain(communicator);
             let member = |worker| Member::new(state(worker), &shared);
-            let run = |crew: &mut worklist::Crew<'_, Box<Bag<T>>, Q>,
+            let run = |worker: &mut worklist::ListWorker<'_, Box<Bag<T>>, Q>,
                        member: &mut Member<'_, S, T>,
                        bag: &mut Bag<T>| match bag {
-                Bag::Tasks(tasks) => member.run_one(tasks, &task, crew, &link),
-                Bag::Here(tasks) => member.run_here(tasks, &task, crew, &link),
+                Bag::Tasks(tasks) => member.run_one(tasks, &task, worker, &link),
+                Bag::Here(tasks) => member.run_here(tasks, &task, worker, &link),
                 Bag::Communicate => {
-                    communicate(crew, &shared, &link);
+                    communicate(worker, &shared, &link);
                     *bag = Bag::Tasks(Vec::new());
                 }
             };

@@ -13,7 +13,7 @@ pub mod protocol;
 mod transport;
 mod wire;
 
-pub use cluster::{Aborted, Cluster, Crew, Outcome, Traffic};
+pub use cluster::{Aborted, Cluster, Outcome, Traffic, Worker};
 #[cfg(feature = "mpi")]
 pub use mpi::Mpi;
 pub use transport::{Threads, Transport};

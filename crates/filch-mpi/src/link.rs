@@ -19,7 +19,7 @@ use filch::worklist::{self, Queue};
 use filch_memory::{Atomic, Memory, Native, Ordering};
 use filch_queue::clock;
 
-use crate::cluster::{Aborted, Crew, Progress, Traffic};
+use crate::cluster::{Aborted, Progress, Traffic, Worker};
 use crate::message::{decode, encode};
 use crate::protocol::{Hint, Message, Outbox, Rank};
 use crate::{Transport, Wire};
@@ -171,9 +171,9 @@ impl<'s, S, T: Wire> Member<'s, S, T> {
     }
 
     #[inline(always)]
-    fn call(&mut self, task: &impl Fn(&mut Crew<'_, T>, &mut S, T), tasks: &mut Vec<T>, next: T) {
+    fn call(&mut self, task: &impl Fn(&mut Worker<'_, T>, &mut S, T), tasks: &mut Vec<T>, next: T) {
         let Self { state, parcels, shared, .. } = self;
-        task(&mut Crew { tasks, parcels, shared }, state, next);
+        task(&mut Worker { tasks, parcels, shared }, state, next);
         self.tasks += 1;
     }
 
@@ -182,15 +182,15 @@ impl<'s, S, T: Wire> Member<'s, S, T> {
     pub(crate) fn run_one<X: Transport, Q: Queue>(
         &mut self,
         tasks: &mut Vec<T>,
-        task: &impl Fn(&mut Crew<'_, T>, &mut S, T),
-        crew: &mut worklist::Crew<'_, Box<Bag<T>>, Q>,
+        task: &impl Fn(&mut Worker<'_, T>, &mut S, T),
+        worker: &mut worklist::ListWorker<'_, Box<Bag<T>>, Q>,
         link: &Mutex<Link<'_, X>>,
     ) {
         if let Some(next) = tasks.pop() {
             self.call(task, tasks, next);
         }
         if self.tasks >= TASKS || tasks.is_empty() {
-            self.look(tasks, crew, link);
+            self.look(tasks, worker, link);
         }
     }
 
@@ -198,8 +198,8 @@ impl<'s, S, T: Wire> Member<'s, S, T> {
     pub(crate) fn run_here<X: Transport, Q: Queue>(
         &mut self,
         here: &mut Vec<T>,
-        task: &impl Fn(&mut Crew<'_, T>, &mut S, T),
-        crew: &mut worklist::Crew<'_, Box<Bag<T>>, Q>,
+        task: &impl Fn(&mut Worker<'_, T>, &mut S, T),
+        worker: &mut worklist::ListWorker<'_, Box<Bag<T>>, Q>,
         link: &Mutex<Link<'_, X>>,
     ) {
         let mut tasks = Vec::new();
@@ -210,9 +210,9 @@ impl<'s, S, T: Wire> Member<'s, S, T> {
             self.parcels.take_own(self.shared.rank, here);
         }
         if !tasks.is_empty() {
-            crew.push(Box::new(Bag::Tasks(tasks)));
+            worker.push(Box::new(Bag::Tasks(tasks)));
         }
-        self.look(here, crew, link);
+        self.look(here, worker, link);
     }
 
     /// Looks for messages, if it is time; and sends its own, if there are many or the worker has nothing else to do.
@@ -220,18 +220,18 @@ impl<'s, S, T: Wire> Member<'s, S, T> {
     fn look<X: Transport, Q: Queue>(
         &mut self,
         hand: &mut Vec<T>,
-        crew: &mut worklist::Crew<'_, Box<Bag<T>>, Q>,
+        worker: &mut worklist::ListWorker<'_, Box<Bag<T>>, Q>,
         link: &Mutex<Link<'_, X>>,
     ) {
         // Relaxed: as above.
         self.shared.tasks.fetch_add(u64::from(std::mem::take(&mut self.tasks)), Ordering::Relaxed);
         if self.shared.ranks == 1 {
-            self.keep_own(crew);
+            self.keep_own(worker);
             return;
         }
         let is_empty = hand.is_empty();
         if self.parcels.count >= PARCEL || is_empty && self.parcels.count > 0 {
-            self.keep_own(crew);
+            self.keep_own(worker);
             let link = &mut *link.lock().expect("no panic with the link");
             assert!(!link.survives, "a task that belongs to a rank cannot survive it: push it for anybody");
             for (to, parcel) in self.parcels.by_rank.iter_mut().enumerate().filter(|(_, parcel)| !parcel.is_empty()) {
@@ -244,9 +244,9 @@ impl<'s, S, T: Wire> Member<'s, S, T> {
         if is_empty {
             // The bag in hand and the communicator's are left.
             let mut rest = Rest::default();
-            while crew.is_among_last(2) {
+            while worker.is_among_last(2) {
                 let Exchange { is_over, is_quiet, .. } =
-                    link.lock().expect("no panic with the link").exchange(crew, Hand::Empty);
+                    link.lock().expect("no panic with the link").exchange(worker, Hand::Empty);
                 if is_over {
                     return self.shared.wake_communicator();
                 }
@@ -258,7 +258,7 @@ impl<'s, S, T: Wire> Member<'s, S, T> {
         if now.wrapping_sub(self.looked) >= self.shared.pace.ticks {
             self.looked = now;
             if let Ok(mut link) = link.try_lock()
-                && link.exchange(crew, Hand::Tasks(hand)).is_over
+                && link.exchange(worker, Hand::Tasks(hand)).is_over
             {
                 self.shared.wake_communicator();
             }
@@ -266,11 +266,11 @@ impl<'s, S, T: Wire> Member<'s, S, T> {
     }
 
     /// Pushes what is for this rank.
-    fn keep_own<Q: Queue>(&mut self, crew: &mut worklist::Crew<'_, Box<Bag<T>>, Q>) {
+    fn keep_own<Q: Queue>(&mut self, worker: &mut worklist::ListWorker<'_, Box<Bag<T>>, Q>) {
         let mut own = Vec::new();
         self.parcels.take_own(self.shared.rank, &mut own);
         if !own.is_empty() {
-            crew.push(Box::new(Bag::Here(own)));
+            worker.push(Box::new(Bag::Here(own)));
         }
     }
 }
@@ -380,7 +380,7 @@ impl<'x, X: Transport> Link<'x, X> {
     /// Receives what has arrived, answers, and asks.
     fn exchange<T: Wire, Q: Queue>(
         &mut self,
-        crew: &mut worklist::Crew<'_, Box<Bag<T>>, Q>,
+        worker: &mut worklist::ListWorker<'_, Box<Bag<T>>, Q>,
         mut hand: Hand<'_, T>,
     ) -> Exchange {
         let mut is_quiet = !self.receives();
@@ -388,11 +388,11 @@ impl<'x, X: Transport> Link<'x, X> {
         for bytes in self.inbox.drain(..) {
             let (stays, tasks) = <(u8, Vec<T>)>::decode(&mut &bytes[..]).expect("ranks send tasks");
             self.traffic.stolen_tasks += tasks.len() as u64;
-            crew.push(Box::new(if stays == 0 { Bag::Tasks(tasks) } else { Bag::Here(tasks) }));
+            worker.push(Box::new(if stays == 0 { Bag::Tasks(tasks) } else { Bag::Here(tasks) }));
         }
-        crew.poll();
+        worker.poll();
         // A rank that others survive ends alone.
-        let is_broken = crew.is_stopped() && self.rank.aborted_by().is_none() && !self.rank.is_done();
+        let is_broken = worker.is_stopped() && self.rank.aborted_by().is_none() && !self.rank.is_done();
         if is_broken && !self.survives {
             self.rank.abort(&mut self.out);
         }
@@ -402,8 +402,8 @@ impl<'x, X: Transport> Link<'x, X> {
         let mut is_over = self.rank.is_done() || self.rank.aborted_by().is_some() || is_broken;
         let is_idle = match hand {
             Hand::Tasks(_) => false,
-            Hand::Empty => crew.is_among_last(2),
-            Hand::Communicator => crew.is_last(),
+            Hand::Empty => worker.is_among_last(2),
+            Hand::Communicator => worker.is_last(),
         };
         if !is_over && is_idle {
             self.idle_since.get_or_insert_with(Instant::now);
@@ -413,7 +413,7 @@ impl<'x, X: Transport> Link<'x, X> {
             self.traffic.idle_ns += self.idle_since.take().map_or(0, |since| nanoseconds(since.elapsed()));
             while let Some(to) = self.rank.wanted() {
                 let half = if let Hand::Tasks(tasks) = &mut hand { every_second(tasks) } else { None };
-                let Some(bag) = half.or_else(|| spare(crew)) else {
+                let Some(bag) = half.or_else(|| spare(worker)) else {
                     self.looks += 1;
                     if self.looks == LOOKS {
                         self.looks = 0;
@@ -598,15 +598,15 @@ fn every_second<T>(tasks: &mut Vec<T>) -> Option<Vec<T>> {
 }
 
 /// Takes tasks to give away, but not the last of the rank.
-fn spare<T: Wire, Q: Queue>(crew: &mut worklist::Crew<'_, Box<Bag<T>>, Q>) -> Option<Vec<T>> {
-    let mut bag = crew.take()?;
+fn spare<T: Wire, Q: Queue>(worker: &mut worklist::ListWorker<'_, Box<Bag<T>>, Q>) -> Option<Vec<T>> {
+    let mut bag = worker.take()?;
     let half = match &mut *bag {
-        Bag::Tasks(tasks) if !crew.is_last() && !tasks.is_empty() => return Some(std::mem::take(tasks)),
+        Bag::Tasks(tasks) if !worker.is_last() && !tasks.is_empty() => return Some(std::mem::take(tasks)),
         Bag::Tasks(tasks) => every_second(tasks),
         Bag::Here(_) => None,
         Bag::Communicate => unreachable!("the communication is not in a queue"),
     };
-    crew.push(bag);
+    worker.push(bag);
     half
 }
 
@@ -623,7 +623,7 @@ fn nanoseconds(time: Duration) -> u64 {
 
 /// Exchanges messages until the run is over: the communicator's task.
 pub(crate) fn communicate<X: Transport, T: Wire, Q: Queue>(
-    crew: &mut worklist::Crew<'_, Box<Bag<T>>, Q>,
+    worker: &mut worklist::ListWorker<'_, Box<Bag<T>>, Q>,
     shared: &Shared,
     link: &Mutex<Link<'_, X>>,
 ) {
@@ -632,7 +632,7 @@ pub(crate) fn communicate<X: Transport, T: Wire, Q: Queue>(
     let mut rest = Rest::default();
     loop {
         let mut link = link.lock().expect("no panic with the link");
-        let Exchange { is_over, is_quiet, is_idle } = link.exchange(crew, Hand::Communicator);
+        let Exchange { is_over, is_quiet, is_idle } = link.exchange(worker, Hand::Communicator);
         drop(link);
         if is_over {
             return;

@@ -51,9 +51,9 @@ fn random_lists_are_done_once() {
                 cluster.run(
                     (rank == first).then_some((seed, budget)),
                     |_| (0, 0),
-                    |crew, (count, _), task| {
+                    |worker, (count, _), task| {
                         *count += 1;
-                        children(task).for_each(|child| crew.push(child));
+                        children(task).for_each(|child| worker.push(child));
                     },
                     |a: (u64, u64), b| (a.0 + b.0, 0),
                 )
@@ -105,9 +105,9 @@ fn a_panic_ends_the_run_on_all_ranks() {
             Cluster::new(world, 1).run(
                 [u64::from(rank == 1)],
                 |_| 0_u64,
-                |crew, _, task| {
+                |worker, _, task| {
                     assert_eq!(task, 0, "the task of rank 1");
-                    crew.push(0);
+                    worker.push(0);
                 },
                 |a, b| a + b,
             )
@@ -144,7 +144,7 @@ fn ranks_survive_others() {
                 Cluster::new(world, workers).run_idempotent(
                     (rank == 0).then_some(1),
                     |_| vec![0; WORDS],
-                    |crew, visits: &mut Visits, node: u64| {
+                    |worker, visits: &mut Visits, node: u64| {
                         if left.fetch_sub(1, Ordering::Relaxed) == 0 {
                             std::panic::resume_unwind(Box::new("broken"));
                         }
@@ -153,7 +153,7 @@ fn ranks_survive_others() {
                         [2 * node, 2 * node + 1]
                             .into_iter()
                             .filter(|&node| node < NODES)
-                            .for_each(|node| crew.push(node));
+                            .for_each(|node| worker.push(node));
                     },
                     either,
                 )

@@ -123,9 +123,9 @@ counts! {
 
 /// Where a handle counts: nowhere until `count_in`.
 #[derive(Debug, Default)]
-pub(crate) struct Tally(Option<Arc<Counts>>);
+pub(crate) struct Counting(Option<Arc<Counts>>);
 
-impl Tally {
+impl Counting {
     pub(crate) fn count_in(&mut self, counts: &Arc<Counts>) {
         self.0 = Some(Arc::clone(counts));
     }

@@ -32,7 +32,7 @@ use core::num::NonZeroU32;
 
 use filch_memory::{Atomic, AtomicInt, Memory, Native, Ordering};
 
-use crate::counts::Tally;
+use crate::counts::Counting;
 use crate::{Counts, Padded, Steal};
 
 /// How thieves ask and the owner answers, in [`PadWs`](crate::PadWs) and [`Adws`](crate::Adws).
@@ -182,7 +182,7 @@ pub(crate) struct OwnerDesk {
     skipped: u32,
     /// How many of these operations are left.
     countdown: u32,
-    tally: Tally,
+    tally: Counting,
 }
 
 /// A thief's private state.
@@ -192,7 +192,7 @@ pub(crate) struct ThiefDesk {
     is_outstanding: bool,
     /// Selects the other cell that it looks at first.
     next: usize,
-    tally: Tally,
+    tally: Counting,
 }
 
 impl<M: Memory> Desk<M> {
@@ -216,7 +216,7 @@ impl<M: Memory> Desk<M> {
             has_granted: false,
             skipped,
             countdown: skipped,
-            tally: Tally::default(),
+            tally: Counting::default(),
         };
         (desk, owner)
     }
@@ -363,7 +363,7 @@ impl OwnerDesk {
 
 impl ThiefDesk {
     pub(crate) fn new(index: usize) -> Self {
-        Self { index, number: 0, is_outstanding: false, next: 0, tally: Tally::default() }
+        Self { index, number: 0, is_outstanding: false, next: 0, tally: Counting::default() }
     }
 
     pub(crate) fn index(&self) -> usize {

@@ -133,7 +133,7 @@ impl Waiting {
 
 /// The workers, and how they steal.
 #[derive(Clone, Copy, Debug)]
-pub struct Crew {
+pub struct Machine {
     /// Their number, at least 1.
     pub workers: usize,
     /// The steps that a successful theft takes, at least 1.
@@ -188,10 +188,10 @@ struct Worker {
 /// Visits a tree; the seed determines the run.
 ///
 /// ```
-/// use filch_sim::lace::{Crew, Tree, Waiting, visit};
+/// use filch_sim::lace::{Machine, Tree, Waiting, visit};
 ///
 /// let tree = Tree::binomial(200, 8, 124_000, 5);
-/// let on = |workers| visit(&tree, Crew { workers, steal: 2, waiting: Waiting::Random }, 1);
+/// let on = |workers| visit(&tree, Machine { workers, steal: 2, waiting: Waiting::Random }, 1);
 /// assert_eq!(on(1).steps, tree.nodes());
 /// assert!(on(8).steps < on(4).steps);
 /// ```
@@ -199,15 +199,15 @@ struct Worker {
 /// # Panics
 ///
 /// If there is no worker, or a theft takes no step.
-pub fn visit(tree: &Tree, crew: Crew, seed: u64) -> Visit {
-    assert!(crew.workers > 0 && crew.steal > 0, "there is a worker, and a theft takes a step");
-    let workers = std::iter::repeat_with(Worker::default).take(crew.workers).collect();
-    let mut run = Run { tree, crew, rng: fastrand::Rng::with_seed(seed), workers, visit: Visit::default() };
+pub fn visit(tree: &Tree, machine: Machine, seed: u64) -> Visit {
+    assert!(machine.workers > 0 && machine.steal > 0, "there is a worker, and a theft takes a step");
+    let workers = std::iter::repeat_with(Worker::default).take(machine.workers).collect();
+    let mut run = Run { tree, machine, rng: fastrand::Rng::with_seed(seed), workers, visit: Visit::default() };
     run.visit.steps = 1;
     run.begin(0, 0, None);
     while !run.workers[0].frames.is_empty() {
         run.visit.steps += 1;
-        for worker in 0..crew.workers {
+        for worker in 0..machine.workers {
             run.act(worker);
         }
         // The last task may have ended after the first worker looked.
@@ -219,7 +219,7 @@ pub fn visit(tree: &Tree, crew: Crew, seed: u64) -> Visit {
 /// A run under way.
 struct Run<'t> {
     tree: &'t Tree,
-    crew: Crew,
+    machine: Machine,
     rng: fastrand::Rng,
     workers: Vec<Worker>,
     visit: Visit,
@@ -291,7 +291,7 @@ impl Run<'_> {
     fn wait(&mut self, me: usize) {
         let task = self.workers[me].tasks.last().expect("a task to wait for");
         let (thief, base) = task.thief.expect("a stolen task has a thief");
-        let victim = match self.crew.waiting {
+        let victim = match self.machine.waiting {
             Waiting::Leapfrog => Some(thief),
             Waiting::Transitive => self.descendant(thief, base),
             Waiting::Random if self.workers[me].has_failed => self.random(me),
@@ -306,7 +306,7 @@ impl Run<'_> {
     fn descendant(&self, thief: usize, base: usize) -> Option<usize> {
         let mut open = vec![(thief, base)];
         // Two workers may have stolen from one another many times.
-        let mut seen = vec![false; self.crew.workers];
+        let mut seen = vec![false; self.machine.workers];
         while let Some((thief, base)) = open.pop() {
             if std::mem::replace(&mut seen[thief], true) {
                 continue;
@@ -322,7 +322,7 @@ impl Run<'_> {
 
     /// Returns a random other worker, if there is one.
     fn random(&mut self, me: usize) -> Option<usize> {
-        let others = self.crew.workers - 1;
+        let others = self.machine.workers - 1;
         (others > 0).then(|| {
             let other = self.rng.usize(..others);
             other + usize::from(other >= me)
@@ -339,7 +339,7 @@ impl Run<'_> {
         task.thief = Some((me, base));
         worker.tail += 1;
         let node = task.node;
-        self.workers[me].loot = Some((node, (victim, place), self.crew.steal - 1));
+        self.workers[me].loot = Some((node, (victim, place), self.machine.steal - 1));
         true
     }
 }
@@ -361,7 +361,7 @@ mod tests {
         {
             for waiting in WAITS {
                 for (workers, steal) in [(1, 1), (2, 1), (7, 3), (48, 2)] {
-                    let run = visit(&tree, Crew { workers, steal, waiting }, 3);
+                    let run = visit(&tree, Machine { workers, steal, waiting }, 3);
                     assert_eq!(run.nodes, tree.nodes(), "{waiting:?} on {workers}");
                     assert!(run.steps * workers as u64 >= tree.nodes() && run.steps <= 2 * tree.nodes());
                     assert_eq!(workers == 1, run.steals == 0, "{run:?}");
@@ -376,7 +376,7 @@ mod tests {
     fn small_trees_take_the_steps_that_they_take_by_hand() {
         let steps = |children, steal| {
             let tree = Tree::binomial(children, 1, 0, 1);
-            WAITS.map(|waiting| visit(&tree, Crew { workers: 2, steal, waiting }, 1).steps)
+            WAITS.map(|waiting| visit(&tree, Machine { workers: 2, steal, waiting }, 1).steps)
         };
         assert_eq!((steps(1, 1), steps(2, 1), steps(3, 1)), ([2; 3], [3; 3], [3; 3]));
         assert_eq!((steps(2, 4), steps(5, 4)), ([6; 3], [6; 3]), "a theft of four steps");
@@ -391,14 +391,14 @@ mod tests {
         assert_eq!(tree.children(0), 1..3);
         assert_eq!((calls(1), calls(2), calls(14)), (2, 2, 0));
         // The thief has fib(4), nine calls, in the second step. Its owner, done with fib(3), leaps for parts of it.
-        let run = visit(&tree, Crew { workers: 2, steal: 1, waiting: Waiting::Leapfrog }, 1);
+        let run = visit(&tree, Machine { workers: 2, steal: 1, waiting: Waiting::Leapfrog }, 1);
         assert!((8..=12).contains(&run.steps) && run.steals == 1 && run.leaps > 0, "{run:?}");
     }
 
     #[test]
     fn a_seed_is_a_run() {
         let tree = Tree::binomial(100, 8, 124_000, 1);
-        let run = |seed| visit(&tree, Crew { workers: 8, steal: 1, waiting: Waiting::Random }, seed);
+        let run = |seed| visit(&tree, Machine { workers: 8, steal: 1, waiting: Waiting::Random }, seed);
         assert_eq!(run(1), run(1));
         assert!((2..5).any(|seed| run(seed) != run(1)));
     }
@@ -410,8 +410,8 @@ mod tests {
         let tree = t3();
         #[expect(clippy::cast_precision_loss, reason = "below a million")]
         let on = |workers, waiting| {
-            let crew = Crew { workers, steal: 1, waiting };
-            let steps: u64 = (0..4).map(|seed| visit(&tree, crew, seed).steps).sum();
+            let machine = Machine { workers, steal: 1, waiting };
+            let steps: u64 = (0..4).map(|seed| visit(&tree, machine, seed).steps).sum();
             4.0 * tree.nodes() as f64 / steps as f64
         };
         let [few, many] = [16, 48].map(|workers| on(workers, Waiting::Leapfrog));
@@ -430,7 +430,7 @@ mod tests {
     #[test]
     fn leapfrogging_bounds_the_stack() {
         for tree in [t3(), Tree::binomial(100, 8, 124_000, 1)] {
-            let depth = |workers, waiting| visit(&tree, Crew { workers, steal: 1, waiting }, 1).depth;
+            let depth = |workers, waiting| visit(&tree, Machine { workers, steal: 1, waiting }, 1).depth;
             for waiting in [Waiting::Leapfrog, Waiting::Transitive] {
                 assert!(
                     [2, 8, 48].into_iter().all(|workers| depth(workers, waiting) <= depth(1, waiting)),

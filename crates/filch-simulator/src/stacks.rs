@@ -3,7 +3,7 @@
 use filch_console::error::{Result, usage};
 use filch_console::terminal::significant;
 use filch_sim::Shape;
-use filch_sim::lace::{Crew, Tree, Visit, visit};
+use filch_sim::lace::{Machine, Tree, Visit, visit};
 use serde::Serialize;
 
 use crate::flags::Simulate;
@@ -30,15 +30,15 @@ struct Line {
 }
 
 impl Line {
-    fn new(graph: Shape, nodes: u64, crew: Crew, seed: u64, runs: &[Visit]) -> Self {
+    fn new(graph: Shape, nodes: u64, machine: Machine, seed: u64, runs: &[Visit]) -> Self {
         let each = |of: fn(&Visit) -> u64| runs.iter().map(of).collect();
         Self {
             simulation: "task-stacks",
             graph: graph.to_string(),
             nodes,
-            workers: crew.workers,
-            waiting: crew.waiting.name(),
-            steal: crew.steal,
+            workers: machine.workers,
+            waiting: machine.waiting.name(),
+            steal: machine.steal,
             seed,
             steps: each(|run| run.steps),
             steals: each(|run| run.steals),
@@ -69,11 +69,11 @@ pub(crate) fn simulate(flags: &Simulate) -> Result {
     for (graph, tree) in &trees {
         for &workers in &flags.workers {
             for &waiting in &flags.wait {
-                let crew = Crew { workers: workers.into(), steal: flags.steal, waiting };
+                let machine = Machine { workers: workers.into(), steal: flags.steal, waiting };
                 session.case(
                     format!("{graph} on {workers}, {}", waiting.name()),
-                    |seed| Ok(visit(tree, crew, seed)),
-                    |seed, runs| Line::new(*graph, tree.nodes(), crew, seed, runs),
+                    |seed| Ok(visit(tree, machine, seed)),
+                    |seed, runs| Line::new(*graph, tree.nodes(), machine, seed, runs),
                 )?;
             }
         }

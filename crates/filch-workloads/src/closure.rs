@@ -55,11 +55,11 @@ impl Lists for Instance {
         let run = team.run_idempotent(
             [ROOT],
             |_| (),
-            |crew, (), vertex: u32| {
+            |worker, (), vertex: u32| {
                 for &next in marks.graph().neighbours(vertex) {
                     if !marks.has(next) {
                         marks.set(next);
-                        crew.push(next);
+                        worker.push(next);
                     }
                 }
             },

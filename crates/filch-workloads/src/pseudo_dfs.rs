@@ -18,7 +18,7 @@
 //! Private Deques*, PPoPP 2013, figure 6 b, on graphs of 40 million vertices. The span is the longest path that the
 //! search happens to take.
 
-use filch::worklist::{Bags, Queue, Split, Team};
+use filch::worklist::{BagSplit, Bags, Queue, Team};
 use filch_catalogue::ParamError;
 use filch_catalogue::programs::pseudo_dfs::{self, Params, Task};
 
@@ -32,9 +32,9 @@ impl Prepare for Params {
     fn prepare(&self) -> Result<Instance, ParamError> {
         let marks = Marks::new(self.input.name, &self.input)?;
         let split = match self.split {
-            pseudo_dfs::Split::Half => Split::Half,
-            pseudo_dfs::Split::One => Split::One,
-            pseudo_dfs::Split::Eager => Split::Eager,
+            pseudo_dfs::Split::Half => BagSplit::Half,
+            pseudo_dfs::Split::One => BagSplit::One,
+            pseudo_dfs::Split::Eager => BagSplit::Eager,
         };
         Ok(Instance { marks, task: self.task, bags: Bags { items: self.items, split } })
     }
@@ -78,7 +78,7 @@ impl Instance {
         let run = team.run_idempotent(
             [ROOT],
             |_| 0,
-            |crew, count, vertex| self.visit(vertex, count).for_each(|next| crew.push(next)),
+            |worker, count, vertex| self.visit(vertex, count).for_each(|next| worker.push(next)),
         );
         Listed { answer: Answer::Reached(run.states.iter().sum()), tallies: run.tallies, duplicates: None }
     }
@@ -94,12 +94,12 @@ impl Lists for Instance {
             [vec![ROOT]],
             self.bags,
             |_| 0,
-            |crew, count, bag: &mut Vec<u32>| {
+            |worker, count, bag: &mut Vec<u32>| {
                 if let Some(vertex) = bag.pop() {
                     let next = this.visit(vertex, count);
                     // Two workers that start side by side and go the same way would keep writing each other's cache
                     // lines of marks.
-                    if crew.index().is_multiple_of(2) { bag.extend(next) } else { bag.extend(next.rev()) }
+                    if worker.index().is_multiple_of(2) { bag.extend(next) } else { bag.extend(next.rev()) }
                 }
             },
         );

@@ -176,10 +176,10 @@ impl Instance {
         let run = team.run_idempotent(
             [ROOT],
             |_| (),
-            |crew, (), vertex: u32| {
+            |worker, (), vertex: u32| {
                 for &next in graph.neighbours(vertex) {
                     if adopt(&parents[next as usize], vertex) {
-                        crew.push(next);
+                        worker.push(next);
                     }
                 }
             },

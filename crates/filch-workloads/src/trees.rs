@@ -127,9 +127,9 @@ impl Lists for Instance {
         let run = team.run(
             [this.params.depth],
             |_| Seen::default(),
-            |crew, seen, height| {
+            |worker, seen, height| {
                 this.visit(seen, height);
-                this.children(height).for_each(|child| crew.push(child));
+                this.children(height).for_each(|child| worker.push(child));
             },
         );
         Listed { answer: self.answer(&run.states), tallies: run.tallies, duplicates: None }

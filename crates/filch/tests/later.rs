@@ -281,7 +281,7 @@ fn loops_and_lists_stop_on_request() {
     assert_eq!(pool.run(|mut w| w.try_for_each(0..u64::MAX, |_| stop.check())), Err(Stopped));
     end.join().unwrap();
     let late = Stop::after(Duration::from_millis(5));
-    let endless = Worklist::new(2).stopped_by(&late).run([0_usize], |_| (), |crew, (), n| crew.push(n + 1));
+    let endless = Worklist::new(2).stopped_by(&late).run([0_usize], |_| (), |worker, (), n| worker.push(n + 1));
     assert!(!endless.is_complete && late.is_stopped());
     assert_eq!(Stop::after(Duration::MAX).check(), Ok(()), "the end of time");
     assert_eq!(Stopped.to_string(), "stopped before the end");

@@ -25,9 +25,9 @@ use filch::inside::protocol::sharer::{Sharer, Wakes};
 use filch::inside::protocol::sleep::{ANY, ANY_MEANWHILE, Dormitory, PERHAPS, Sleepers, Wanted};
 use filch::inside::protocol::split::{self, Sharing};
 use filch::inside::protocol::state::{JobState, Settled, Status, Taking, Theft};
-use filch::inside::protocol::termination::Counts;
+use filch::inside::protocol::termination::TaskCounts;
 use filch::inside::protocol::ticks::{Tick, Ticks};
-use filch::inside::protocol::waiting::{Joiner, Patience, Searcher, Sleeper, await_job, has_pushed, search, wake_next};
+use filch::inside::protocol::waiting::{Backoff, Joiner, Searcher, Sleeper, await_job, has_pushed, search, wake_next};
 use filch::inside::protocol::wool;
 use filch_memory::{Asymmetric, Native};
 use filch_queue::Amount;
@@ -232,18 +232,18 @@ fn a_clock_at_rest_is_woken_for_a_tick() {
 
 #[test]
 fn all_is_done_when_every_worker_has_done_its_pieces() {
-    let workers: [Counts<Native>; 2] = Default::default();
-    assert!(Counts::all_done(&workers) && Counts::all_home(&workers));
+    let workers: [TaskCounts<Native>; 2] = Default::default();
+    assert!(TaskCounts::all_done(&workers) && TaskCounts::all_home(&workers));
     workers[0].created(3);
     for left in (0..3).rev() {
-        assert!(!Counts::all_done(&workers));
+        assert!(!TaskCounts::all_done(&workers));
         workers[left % 2].finished();
     }
-    assert!(Counts::all_done(&workers));
+    assert!(TaskCounts::all_done(&workers));
     workers[1].set_out();
-    assert!(!Counts::all_home(&workers));
+    assert!(!TaskCounts::all_home(&workers));
     workers[1].come_home();
-    assert!(Counts::all_home(&workers));
+    assert!(TaskCounts::all_home(&workers));
 }
 
 #[test]
@@ -1012,7 +1012,7 @@ impl Sleeper for Scripted<'_> {
 /// Patience for one look, and whether the wait may be long.
 struct Once(bool, bool);
 
-impl Patience for Once {
+impl Backoff for Once {
     fn wait(&mut self) -> bool {
         std::mem::replace(&mut self.0, false)
     }
@@ -1030,9 +1030,9 @@ impl Patience for Once {
 
 impl Searcher for Scripted<'_> {
     type Find = ();
-    type Patience = Once;
+    type Backoff = Once;
 
-    fn patience(&self) -> Once {
+    fn backoff(&self) -> Once {
         Once(true, self.gives_way)
     }
 
@@ -1072,9 +1072,9 @@ impl Searcher for Scripted<'_> {
 
 impl Joiner for Scripted<'_> {
     type Find = ();
-    type Patience = Once;
+    type Backoff = Once;
 
-    fn patience(&self) -> Once {
+    fn backoff(&self) -> Once {
         Once(true, self.gives_way)
     }
 
@@ -1386,9 +1386,9 @@ impl Sleeper for Jobless {
 
 impl Searcher for Jobless {
     type Find = ();
-    type Patience = Once;
+    type Backoff = Once;
 
-    fn patience(&self) -> Once {
+    fn backoff(&self) -> Once {
         Once(false, false)
     }
 

@@ -175,10 +175,10 @@ fn worklists_and_jobs_steal_in_every_order_and_need_not_nap() {
             let count = list.run(
                 [generations],
                 |_| 0,
-                |crew, count, left| {
+                |worker, count, left| {
                     *count += 1;
                     if left > 0 {
-                        (0..2).for_each(|_| crew.push(left - 1));
+                        (0..2).for_each(|_| worker.push(left - 1));
                     }
                 },
             );
@@ -378,9 +378,9 @@ fn stolen_tasks_are_run_in_the_order_that_is_set() {
         let run = list.run(
             1..=FORKS,
             |_| Vec::new(),
-            |crew, run, task| {
+            |worker, run, task| {
                 run.push(FORKS + 1 - task);
-                if crew.index() == 1 {
+                if worker.index() == 1 {
                     has_run.fetch_add(1, SeqCst);
                 } else {
                     wait_for("the thief", || has_run.load(SeqCst) >= STOLEN);

@@ -76,10 +76,10 @@ fn a_team_runs_lists_of_any_types() {
         let outcome = team.run(
             [0_usize],
             |index| index,
-            |crew, index, node| {
-                assert_eq!(crew.index(), *index);
+            |worker, index, node| {
+                assert_eq!(worker.index(), *index);
                 runs[node].fetch_add(1, SeqCst);
-                children(node).for_each(|child| crew.push(child));
+                children(node).for_each(|child| worker.push(child));
             },
         );
         let name = Q::PROMISES.name;
@@ -94,9 +94,9 @@ fn a_team_runs_lists_of_any_types() {
         let outcome = team.run(
             tasks,
             |_| 0,
-            |crew, runs, task: Box<(usize, Counted<'_>)>| {
+            |worker, runs, task: Box<(usize, Counted<'_>)>| {
                 *runs += 1;
-                (0..task.0).for_each(|depth| crew.push(Box::new((depth, Counted::new(&alive)))));
+                (0..task.0).for_each(|depth| worker.push(Box::new((depth, Counted::new(&alive)))));
             },
         );
         // As many as there are subsets of the smaller numbers.
@@ -133,11 +133,11 @@ fn a_team_runs_idempotent_lists() {
                 let outcome = team.run_idempotent(
                     [0_usize],
                     |_| 0,
-                    |crew, pushed, node| {
+                    |worker, pushed, node| {
                         if runs[node].fetch_add(1, SeqCst) == 0 {
                             children(node).for_each(|child| {
                                 *pushed += 1;
-                                crew.push(child);
+                                worker.push(child);
                             });
                         }
                     },
@@ -173,14 +173,14 @@ fn a_panic_does_not_damage_a_team() {
                         }
                     };
                     let run = || {
-                        team.run(tasks, state, |crew, (), task: Box<Counted<'_>>| {
+                        team.run(tasks, state, |worker, (), task: Box<Counted<'_>>| {
                             if runs.fetch_add(1, SeqCst) == times(50, 5) {
                                 throw(1)
                             }
                             // For ever.
-                            crew.push(task);
+                            worker.push(task);
                             if runs.load(SeqCst) < times(1000, 20) {
-                                crew.push(Box::new(Counted::new(&alive)));
+                                worker.push(Box::new(Counted::new(&alive)));
                             }
                         })
                     };
@@ -211,11 +211,11 @@ fn a_stop_stops_all_later_lists() {
                     let outcome = team.run(
                         tasks,
                         |_| (),
-                        |crew, (), task: Box<Counted<'_>>| {
+                        |worker, (), task: Box<Counted<'_>>| {
                             if runs.fetch_add(1, SeqCst) == 20 {
                                 stop.stop();
                             }
-                            crew.push(task); // for ever
+                            worker.push(task); // for ever
                         },
                     );
                     assert!(!outcome.is_complete);

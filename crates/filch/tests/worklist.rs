@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Once};
 
 use common::{EveryQueue, WORKERS, throw, thrown_by, times, watchdog};
-use filch::worklist::{Bag, Bags, End, Split, Tally, Worklist};
+use filch::worklist::{Bag, BagSplit, Bags, End, Tally, Worklist};
 use filch_queue::{
     Adws, ChaseLev, Delegation, IdempotentDeque, IdempotentFifo, IdempotentLifo, PadWs, PdqR, PdqR2, PdqR2Async,
     PdqRAsync, PdqS, PdqSOneStep, PdqSTold, Prefetch, Queue, Revocation, pad_ws,
@@ -33,10 +33,10 @@ fn every_task_is_run_once() {
                 let outcome = list::<Q>(workers, capacity).run(
                     [0_usize],
                     |index| index,
-                    |crew, index, node| {
-                        assert_eq!(crew.index(), *index);
+                    |worker, index, node| {
+                        assert_eq!(worker.index(), *index);
                         runs[node].fetch_add(1, SeqCst);
-                        children(node, size).for_each(|child| crew.push(child));
+                        children(node, size).for_each(|child| worker.push(child));
                     },
                 );
                 assert!(outcome.is_complete);
@@ -65,9 +65,9 @@ fn the_end_is_noticed_in_every_way() {
                     let outcome = team.run(
                         (0..size).take(1),
                         |_| (),
-                        |crew, (), node| {
+                        |worker, (), node| {
                             runs[node].fetch_add(1, SeqCst);
-                            children(node, size).for_each(|child| crew.push(child));
+                            children(node, size).for_each(|child| worker.push(child));
                         },
                     );
                     assert!(runs.iter().all(|runs| runs.load(SeqCst) == 1), "{what}");
@@ -81,8 +81,8 @@ fn the_end_is_noticed_in_every_way() {
                         team.run(
                             [0_usize],
                             |_| (),
-                            |crew, (), node| {
-                                children(node, 200).for_each(|child| crew.push(child));
+                            |worker, (), node| {
+                                children(node, 200).for_each(|child| worker.push(child));
                                 if node >= 100 {
                                     throw(node);
                                 }
@@ -112,10 +112,10 @@ fn idempotent_tasks_are_run_at_least_once() {
             let outcome = list::<Q>(workers, 16).run_idempotent(
                 [0_usize],
                 |_| (),
-                |crew, (), node| {
+                |worker, (), node| {
                     // A second run finds that the first has pushed the children, and pushes nothing.
                     if !seen[node].swap(true, SeqCst) {
-                        children(node, size).for_each(|child| crew.push(child));
+                        children(node, size).for_each(|child| worker.push(child));
                     }
                 },
             );
@@ -138,7 +138,13 @@ fn bags_are_emptied() {
     impl EveryQueue for Emptied {
         fn with<Q: Queue>(&self) {
             const SIZE: usize = 3000;
-            let ways = [(1, Split::Half), (64, Split::Half), (1, Split::One), (64, Split::One), (64, Split::Eager)];
+            let ways = [
+                (1, BagSplit::Half),
+                (64, BagSplit::Half),
+                (1, BagSplit::One),
+                (64, BagSplit::One),
+                (64, BagSplit::Eager),
+            ];
             for (workers, (items, split)) in WORKERS.into_iter().flat_map(|n| ways.map(|way| (n, way))) {
                 let runs: Vec<AtomicUsize> = (0..SIZE).map(|_| AtomicUsize::new(0)).collect();
                 list::<Q>(workers, 16).run_bags(
@@ -165,14 +171,14 @@ fn bags_are_emptied() {
 /// A thief that asks gets half of the bag, or one item of it, while its owner has nothing else to give.
 #[test]
 fn a_bag_is_split_for_who_asks() {
-    fn first_loot<Q: Queue>(split: Split) -> usize {
+    fn first_loot<Q: Queue>(split: BagSplit) -> usize {
         let others_have_some = AtomicUsize::new(0);
         let outcome = list::<Q>(2, 16).run_bags(
             [(0..8_usize).collect::<Vec<_>>()],
             Bags { items: 1, split },
             |_| None,
-            |crew, loot, items| {
-                if crew.index() > 0 {
+            |worker, loot, items| {
+                if worker.index() > 0 {
                     loot.get_or_insert(items.len());
                     others_have_some.store(1, SeqCst);
                 }
@@ -188,7 +194,7 @@ fn a_bag_is_split_for_who_asks() {
         loot
     }
     fn is_split<Q: Queue>() {
-        assert_eq!([Split::Half, Split::One].map(first_loot::<Q>), [4, 1], "{}", Q::PROMISES.name);
+        assert_eq!([BagSplit::Half, BagSplit::One].map(first_loot::<Q>), [4, 1], "{}", Q::PROMISES.name);
     }
     let _watchdog = watchdog("a bag that is asked for");
     is_split::<PdqR>();
@@ -239,7 +245,7 @@ fn an_early_end_drops_what_is_left() {
                 list.run(
                     (0..4).map(|node| Counted::new(&alive, node)),
                     |_| (),
-                    |crew, (), task: Box<Counted>| {
+                    |worker, (), task: Box<Counted>| {
                         if runs.fetch_add(1, SeqCst) + 1 == after {
                             match end {
                                 Halt::Stopped => stop.stop(),
@@ -248,7 +254,7 @@ fn an_early_end_drops_what_is_left() {
                         }
                         // For ever, but without unlimited growth.
                         for _ in 0..if runs.load(SeqCst) < 100_000 { 2 } else { 1 } {
-                            crew.push(Counted::new(&alive, task.1 + 1));
+                            worker.push(Counted::new(&alive, task.1 + 1));
                         }
                     },
                 )
@@ -298,8 +304,8 @@ fn nobody_waits_for_a_task_that_cannot_be_pushed() {
     let outcome = Worklist::new(2).run(
         [0_usize],
         |_| (),
-        |crew, (), _| {
-            let refused = catch_unwind(AssertUnwindSafe(|| crew.push(usize::MAX)));
+        |worker, (), _| {
+            let refused = catch_unwind(AssertUnwindSafe(|| worker.push(usize::MAX)));
             assert!(refused.is_err(), "no word can represent it");
         },
     );
@@ -354,7 +360,7 @@ fn idempotent_tasks_end_early_too() {
                 list.run_idempotent(
                     0..4,
                     |_| (),
-                    |crew, (), task: usize| {
+                    |worker, (), task: usize| {
                         if runs.fetch_add(1, SeqCst) + 1 == after {
                             match end {
                                 Halt::Stopped => stop.stop(),
@@ -362,7 +368,7 @@ fn idempotent_tasks_end_early_too() {
                             }
                         }
                         // For ever.
-                        crew.push(task + 1);
+                        worker.push(task + 1);
                     },
                 )
             };

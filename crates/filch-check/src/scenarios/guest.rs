@@ -11,7 +11,7 @@
 use std::sync::Arc;
 
 use filch::inside::protocol::sleep::{ANY, ANY_MEANWHILE, Dormitory};
-use filch::inside::protocol::waiting::{Patience, Searcher, Sleeper, begin_asleep, leave, search, search_woken};
+use filch::inside::protocol::waiting::{Backoff, Searcher, Sleeper, begin_asleep, leave, search, search_woken};
 use filch_memory::{Atomic, AtomicInt, Cell, Memory, Ordering};
 
 use crate::{Checker, Program};
@@ -38,7 +38,7 @@ struct Seated<M: Memory>(Arc<Shared<M>>, bool);
 /// No patience at all.
 struct Impatient;
 
-impl Patience for Impatient {
+impl Backoff for Impatient {
     fn wait(&mut self) -> bool {
         false
     }
@@ -66,9 +66,9 @@ impl<M: Checker> Sleeper for Seated<M> {
 
 impl<M: Checker> Searcher for Seated<M> {
     type Find = ();
-    type Patience = Impatient;
+    type Backoff = Impatient;
 
-    fn patience(&self) -> Impatient {
+    fn backoff(&self) -> Impatient {
         Impatient
     }
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use filch::inside::protocol::sleep::{Dormitory, Wanted};
 use filch::inside::protocol::state::{JobState, Settled, Theft};
-use filch::inside::protocol::waiting::{Joiner, Patience, Sleeper, await_job};
+use filch::inside::protocol::waiting::{Backoff, Joiner, Sleeper, await_job};
 use filch_memory::{Atomic, Cell, Memory, Ordering};
 
 use crate::Program;
@@ -62,7 +62,7 @@ struct Waits<M: Memory>(Arc<Shared<M>>);
 /// The patience of an owner that has none left.
 struct Impatience<M>(std::marker::PhantomData<M>);
 
-impl<M: Memory> Patience for Impatience<M> {
+impl<M: Memory> Backoff for Impatience<M> {
     fn wait(&mut self) -> bool {
         false
     }
@@ -92,9 +92,9 @@ impl<M: Checker> Sleeper for Waits<M> {
 
 impl<M: Checker> Joiner for Waits<M> {
     type Find = std::convert::Infallible;
-    type Patience = Impatience<M>;
+    type Backoff = Impatience<M>;
 
-    fn patience(&self) -> Impatience<M> {
+    fn backoff(&self) -> Impatience<M> {
         Impatience(std::marker::PhantomData)
     }
 

@@ -100,9 +100,9 @@ impl Program for Dfs {
     }
 
     #[inline]
-    fn visit(&self, crew: &mut impl Around<u64>, count: &mut u64, vertex: u64) {
+    fn visit(&self, worker: &mut impl Around<u64>, count: &mut u64, vertex: u64) {
         // Relaxed: a mark publishes nothing, and an update of it wins once.
-        let Some((word, bit)) = self.mark(vertex) else { return crew.push_to(self.owner(vertex), vertex) };
+        let Some((word, bit)) = self.mark(vertex) else { return worker.push_to(self.owner(vertex), vertex) };
         if word.fetch_or(bit, Ordering::Relaxed) & bit != 0 {
             return;
         }
@@ -110,8 +110,8 @@ impl Program for Dfs {
         for next in self.neighbours(vertex) {
             match self.mark(next) {
                 Some((word, bit)) if word.load(Ordering::Relaxed) & bit != 0 => {}
-                Some(_) => crew.push_to(self.rank, next),
-                None => crew.push_to(self.owner(next), next),
+                Some(_) => worker.push_to(self.rank, next),
+                None => worker.push_to(self.owner(next), next),
             }
         }
     }

@@ -22,21 +22,21 @@ impl Program for Knapsack {
     }
 
     #[inline]
-    fn visit(&self, crew: &mut impl Around<Self::Task>, best: &mut u64, [decided, room, value]: Self::Task) {
+    fn visit(&self, worker: &mut impl Around<Self::Task>, best: &mut u64, [decided, room, value]: Self::Task) {
         let Some(&next) = self.items.get(decided as usize) else {
             *best = value.max(*best);
-            if value > crew.bound() {
-                crew.raise(value);
+            if value > worker.bound() {
+                worker.raise(value);
             }
             return;
         };
-        if bound(next, room, value) < crew.bound() {
+        if bound(next, room, value) < worker.bound() {
             return;
         }
         // The newest is taken first: with the item.
-        crew.push([decided + 1, room, value]);
+        worker.push([decided + 1, room, value]);
         if next.weight <= room {
-            crew.push([decided + 1, room - next.weight, value + next.value]);
+            worker.push([decided + 1, room - next.weight, value + next.value]);
         }
     }
 

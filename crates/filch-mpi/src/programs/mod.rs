@@ -12,7 +12,7 @@ mod uts;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use filch::worklist::Worklist;
-use filch_mpi::{Aborted, Cluster, Crew, Mpi, Traffic, Transport as _, Wire};
+use filch_mpi::{Aborted, Cluster, Mpi, Traffic, Transport as _, Wire, Worker};
 use filch_workloads::{Answer, Instance, Prepare as _, Workload};
 
 /// What a task sees: a worker of a cluster, or of a lone worklist.
@@ -23,24 +23,24 @@ pub(crate) trait Around<T> {
     fn raise(&mut self, bound: u64);
 }
 
-impl<T> Around<T> for Crew<'_, T> {
+impl<T> Around<T> for Worker<'_, T> {
     #[inline]
     fn push(&mut self, task: T) {
-        Crew::push(self, task);
+        Worker::push(self, task);
     }
 
     #[inline]
     fn push_to(&mut self, rank: usize, task: T) {
-        Crew::push_to(self, rank, task);
+        Worker::push_to(self, rank, task);
     }
 
     #[inline]
     fn bound(&self) -> u64 {
-        Crew::bound(self)
+        Worker::bound(self)
     }
 
     fn raise(&mut self, bound: u64) {
-        Crew::raise(self, bound);
+        Worker::raise(self, bound);
     }
 }
 
@@ -84,7 +84,7 @@ trait Program: Sync {
     fn reset(&mut self) {}
 
     fn root(&self) -> Self::Task;
-    fn visit(&self, crew: &mut impl Around<Self::Task>, state: &mut Self::State, task: Self::Task);
+    fn visit(&self, worker: &mut impl Around<Self::Task>, state: &mut Self::State, task: Self::Task);
     fn merge(a: Self::State, b: Self::State) -> Self::State;
     fn answer(&self, state: Self::State) -> Answer;
 }
@@ -120,7 +120,8 @@ impl<P: Program> Run for P {
             Ground::Cluster { cluster, keeps_going } => {
                 let seeds = (cluster.world().rank() == 0).then(|| self.root());
                 let state = |_| P::State::default();
-                let visit = |crew: &mut Crew<'_, P::Task>, state: &mut P::State, task| self.visit(crew, state, task);
+                let visit =
+                    |worker: &mut Worker<'_, P::Task>, state: &mut P::State, task| self.visit(worker, state, task);
                 let run = if *keeps_going {
                     cluster.run_idempotent(seeds, state, visit, P::merge)
                 } else {

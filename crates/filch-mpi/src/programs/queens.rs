@@ -34,11 +34,11 @@ impl Program for Queens {
     }
 
     #[inline]
-    fn visit(&self, crew: &mut impl Around<Task>, count: &mut u64, Task(board): Task) {
+    fn visit(&self, worker: &mut impl Around<Task>, count: &mut u64, Task(board): Task) {
         if board.is_full() {
             *count += 1;
         } else {
-            board.children().for_each(|child| crew.push(Task(child)));
+            board.children().for_each(|child| worker.push(Task(child)));
         }
     }
 

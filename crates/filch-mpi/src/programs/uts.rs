@@ -20,7 +20,7 @@ impl Program for Uts {
     #[inline]
     fn visit(
         &self,
-        crew: &mut impl Around<Self::Task>,
+        worker: &mut impl Around<Self::Task>,
         [nodes, leaves, depth]: &mut Self::State,
         (state, height): Self::Task,
     ) {
@@ -29,7 +29,7 @@ impl Program for Uts {
         *nodes += 1;
         *leaves += u64::from(children == 0);
         *depth = (*depth).max(u64::from(height));
-        (0..children).map(|index| node.child(index)).for_each(|child| crew.push((child.state(), child.height())));
+        (0..children).map(|index| node.child(index)).for_each(|child| worker.push((child.state(), child.height())));
     }
 
     fn merge([nodes, leaves, depth]: Self::State, other: Self::State) -> Self::State {

@@ -53,7 +53,7 @@ use filch_memory::{Atomic, Memory, Native, Ordering};
 
 pub use self::index::Moves;
 use self::index::{OwnerIndex, SharedIndex, StealIndex};
-use crate::counts::Tally;
+use crate::counts::Counting;
 use crate::slots::HandshakeRing;
 use crate::{
     Amount, Capacity, Counts, Delivery, Full, MemoryModel, Order, Padded, Progress, Promises, Queue, Steal, StealMany,
@@ -124,7 +124,7 @@ pub struct Owner<M: Memory = Native> {
     index: OwnerIndex,
     grow: Amount,
     shrink: Amount,
-    tally: Tally,
+    tally: Counting,
 }
 
 /// A thief's side of a [`Lace`] deque.
@@ -174,7 +174,7 @@ unsafe impl<M: Memory> Queue<M> for Lace {
         });
         let thieves = (0..thieves).map(|_| Thief { shared: Arc::clone(&shared), amount: policies.steal }).collect();
         let Policies { grow, shrink, .. } = policies;
-        (Owner { shared, head: 0, index: owner, grow, shrink, tally: Tally::default() }, thieves)
+        (Owner { shared, head: 0, index: owner, grow, shrink, tally: Counting::default() }, thieves)
     }
 }
 

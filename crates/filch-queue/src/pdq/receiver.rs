@@ -64,7 +64,7 @@ use filch_memory::{Atomic, Memory, Native, Ordering};
 pub use super::asking::Thief;
 use super::asking::wish;
 use super::{Desks, PAPER, desks, waits, withdraws};
-use crate::counts::Tally;
+use crate::counts::Counting;
 use crate::roles::deal;
 use crate::{
     Amount, Capacity, Counts, Delivery, Full, Hand, MemoryModel, Order, Padded, Progress, Promises, Queue, StealOrder,
@@ -181,7 +181,7 @@ pub struct Owner<M: Memory = Native, const BLOCKS: bool = false, const WAITS: bo
     tasks: VecDeque<Task>,
     /// Whether the request cell is `BLOCKED`.
     is_blocked: bool,
-    tally: Tally,
+    tally: Counting,
 }
 
 /// Makes the queue of one victim.
@@ -200,7 +200,7 @@ fn victim<M: Memory, const BLOCKS: bool, const WAITS: bool>(
         shared: Arc::clone(&shared),
         tasks: VecDeque::with_capacity(capacity),
         is_blocked: BLOCKS,
-        tally: Tally::default(),
+        tally: Counting::default(),
     };
     (owner, move |index| Thief { shared: Arc::clone(&shared), index: index as u32, asked: None, loot: VecDeque::new() })
 }

@@ -70,7 +70,7 @@ use super::dealt::{Deals, Form};
 use super::one_step::{self, OneStep};
 use super::two_steps::TwoSteps;
 use crate::clock::Poisson;
-use crate::counts::Tally;
+use crate::counts::Counting;
 use crate::roles::deal;
 use crate::{
     Amount, Capacity, Counts, Delivery, Full, Hand, MemoryModel, Order, Padded, Progress, Promises, Queue, StealOrder,
@@ -240,7 +240,7 @@ pub struct Owner<M: Memory = Native, F: Form = Told> {
     index: usize,
     /// The idle thief to which the next task goes.
     picked: Option<usize>,
-    tally: Tally,
+    tally: Counting,
 }
 
 /// Makes a desk for each thief.
@@ -268,7 +268,7 @@ fn victim<M: Memory, F: Form>(
         clock: Poisson::new(<F::Desk<M> as Deals<M>>::gap(params)),
         index,
         picked: None,
-        tally: Tally::default(),
+        tally: Counting::default(),
     };
     (owner, move |index| Thief { shared: Arc::clone(&shared), index, known: Default::default() })
 }

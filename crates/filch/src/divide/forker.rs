@@ -20,7 +20,7 @@ pub trait Forker: sealed::Sealed + Sized {
 
     /// Runs a job on a worker.
     #[doc(hidden)]
-    fn start<J: Job>(self, job: J) -> J::Out;
+    fn start<J: Work>(self, job: J) -> J::Out;
 
     /// Lends itself to `f`.
     #[doc(hidden)]
@@ -89,7 +89,7 @@ mod sealed {
 
 /// Work that forks in any style.
 #[doc(hidden)]
-pub trait Job: Send {
+pub trait Work: Send {
     type Out: Send;
 
     fn run<K: Forker>(self, forker: K) -> Self::Out;
@@ -146,7 +146,7 @@ impl<P: Pool> Forker for Worker<'_, P> {
     type Branch<'b> = Worker<'b, P>;
 
     #[inline]
-    fn start<J: Job>(self, job: J) -> J::Out {
+    fn start<J: Work>(self, job: J) -> J::Out {
         job.run(self)
     }
 
@@ -214,7 +214,7 @@ impl Forker for Closures {
     type Branch<'b> = Self;
 
     #[inline]
-    fn start<J: Job>(self, job: J) -> J::Out {
+    fn start<J: Work>(self, job: J) -> J::Out {
         if current_home().is_none() { ThreadPool::global().install(|| job.run(Self(()))) } else { job.run(self) }
     }
 

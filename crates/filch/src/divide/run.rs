@@ -10,7 +10,7 @@ use filch_memory::{Atomic, Memory, Native, Ordering};
 
 use super::block_size::Pace;
 use super::divisible::Divisible;
-use super::forker::{Forker, Job, Lent, Place};
+use super::forker::{Forker, Lent, Place, Work};
 
 /// The operations of a loop.
 struct Loop<'l, Z, F, R> {
@@ -173,7 +173,7 @@ struct Whole<'l, const IS_FIXED: bool, D, Z, F, R> {
     reduce: &'l R,
 }
 
-impl<const IS_FIXED: bool, D, T, Z, F, R> Job for Whole<'_, IS_FIXED, D, Z, F, R>
+impl<const IS_FIXED: bool, D, T, Z, F, R> Work for Whole<'_, IS_FIXED, D, Z, F, R>
 where
     D: Divisible,
     T: Send,

@@ -14,7 +14,7 @@ use crate::fork::here::Here;
 #[cfg(doc)]
 use crate::fork::spawned::MayDangle;
 use crate::fork::spawned::Spawned;
-use crate::machine::{leaked::keep, processors::Deal, thread::Thread};
+use crate::machine::{leaked::keep, processors::Places, thread::Thread};
 use crate::shared::common::Common;
 use crate::shared::late::{self, Begins, Late};
 use crate::threads::running::{Running, wait_until};
@@ -45,7 +45,7 @@ impl<P: Pool> Builder<P> {
     pub fn seats(mut self) -> Result<(Crew, Lease, Vec<Seat>), BuildError> {
         self.caller_works.get_or_insert(false);
         let workers = self.settle_workers()?;
-        self.prepare(workers, None, &Deal::default()).map(Crew::new)
+        self.prepare(workers, None, &Places::default()).map(Crew::new)
     }
 }
 

@@ -59,7 +59,7 @@ use std::path::Path;
 
 use crate::fork::here::{Any, Here};
 use crate::fork::{fast_path, front::Reach, job::Body};
-use crate::machine::processors::{self, Allowed, Deal, ROOT};
+use crate::machine::processors::{self, Allowed, Places, ROOT};
 use crate::threads::builder::Builder;
 use crate::worker::latch::{self, Latch, Waiter};
 use crate::worker::{home::current_home, plumbing::Pool};
@@ -84,7 +84,7 @@ pub use crate::unwind::{AbortOnUnwind, FirstPanic};
 /// println!("the first pinned worker would be on {:?}", processors.first());
 /// ```
 pub fn processors() -> Vec<usize> {
-    Deal::if_pinned(true, Path::new(ROOT)).numbers().to_vec()
+    Places::if_pinned(true, Path::new(ROOT)).numbers().to_vec()
 }
 
 /// A count of things to wait for.

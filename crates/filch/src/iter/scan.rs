@@ -9,7 +9,7 @@ use super::lend::Whole;
 use super::par::Par;
 use super::source::IntoPar;
 use crate::divide::divisible::ChunksMut;
-use crate::divide::forker::{Forker, Job};
+use crate::divide::forker::{Forker, Work};
 
 impl<T: Clone + Send, K: Forker> Par<Whole<&mut [T]>, K> {
     /// Replaces each item by the sum of all items up to and including it. `add` adds, and should be associative.
@@ -54,7 +54,7 @@ struct Scanning<'s, T, F> {
     add: &'s F,
 }
 
-impl<T: Clone + Send, F: Fn(&T, &T) -> T + Sync> Job for Scanning<'_, T, F> {
+impl<T: Clone + Send, F: Fn(&T, &T) -> T + Sync> Work for Scanning<'_, T, F> {
     /// The sum of all, if there is a zero.
     type Out = Option<T>;
 

@@ -9,7 +9,7 @@ use std::ptr;
 
 use super::lend::Whole;
 use super::par::Par;
-use crate::divide::forker::{Forker, Job};
+use crate::divide::forker::{Forker, Work};
 use crate::unwind::abort_on_panic;
 
 impl<T: Send, K: Forker> Par<Whole<&mut [T]>, K> {
@@ -115,7 +115,7 @@ struct Sorting<'s, T, C> {
     is_stable: bool,
 }
 
-impl<T: Send, C: Fn(&T, &T) -> Ordering + Sync> Job for Sorting<'_, T, C> {
+impl<T: Send, C: Fn(&T, &T) -> Ordering + Sync> Work for Sorting<'_, T, C> {
     type Out = ();
 
     fn run<K: Forker>(self, forker: K) {

@@ -103,9 +103,9 @@ impl Affinity {
 /// are more workers than processors.
 #[doc(hidden)]
 #[derive(Clone, Debug, Default)]
-pub struct Deal(Vec<usize>);
+pub struct Places(Vec<usize>);
 
-impl Deal {
+impl Places {
     /// Deals out the current thread's processors if workers are pinned; deals out none if they are not, or the system
     /// does not tell the processors. `root` is the directory that contains `sys`.
     pub(crate) fn if_pinned(pin: bool, root: &Path) -> Self {
@@ -194,7 +194,7 @@ impl Deal {
     }
 }
 
-/// The orders for the threads of [`Deal::on_threads`], and their progress.
+/// The orders for the threads of [`Places::on_threads`], and their progress.
 #[derive(Default)]
 struct Gate {
     order: Order,
@@ -406,7 +406,7 @@ mod tests {
     #[test]
     #[cfg(all(target_os = "linux", not(miri)))]
     fn workers_share_a_core_only_if_there_are_more_of_them_than_cores() {
-        let deal = |numbers: &[usize]| Deal(numbers.to_vec());
+        let deal = |numbers: &[usize]| Places(numbers.to_vec());
         let machine = crate::machine::described::two_nodes_and_four_caches("turns");
         // The numbers of a core's two processors are adjacent on many machines, and half the machine apart on others.
         let paired = deal(&[0, 8, 1, 9, 2, 10, 3]).in_turns(machine.root());
@@ -419,8 +419,8 @@ mod tests {
     fn the_parts_of_pinned_workers_are_made_on_their_processors() {
         let make = |worker: usize| (worker, thread::current().id(), system::processors().ok());
         let here = thread::current().id();
-        assert!(Deal::default().on_each(3, make).iter().all(|part| part.1 == here));
-        let places = Deal::of_this_thread(Path::new(ROOT)).expect("the system tells the processors");
+        assert!(Places::default().on_each(3, make).iter().all(|part| part.1 == here));
+        let places = Places::of_this_thread(Path::new(ROOT)).expect("the system tells the processors");
         let parts = places.on_each(3, make);
         for (index, (worker, thread, processors)) in parts.iter().enumerate() {
             assert_eq!((*worker, processors), (index, &Some(vec![places.to(index).unwrap()])));

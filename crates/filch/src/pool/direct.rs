@@ -21,7 +21,7 @@ use crate::fork::front::{Front, Meanwhile, Popped};
 use crate::fork::here::{Here, IdleHere, Known};
 use crate::fork::slot::{Job, Slot};
 use crate::fork::{fast_path, job::Body, own::Own};
-use crate::machine::processors::Deal;
+use crate::machine::processors::Places;
 use crate::protocol::state::{JobState, MAX_DEPTH, Settled, Status};
 use crate::protocol::{order::Height, waiting::wake_next};
 use crate::wait;
@@ -150,7 +150,7 @@ impl<D: Direct> Known for D {
 unsafe impl<D: Direct> Plumbing for D {
     type Settings = <D as Tuned>::Settings;
 
-    fn create(workers: usize, room: Room, settings: &<D as Tuned>::Settings, places: &Deal) -> io::Result<Vec<Self>> {
+    fn create(workers: usize, room: Room, settings: &<D as Tuned>::Settings, places: &Places) -> io::Result<Vec<Self>> {
         // Few programs fork both with and without the head, and a queue grows.
         let few = Room { tasks: 1 << 5, is_asked: true };
         let queues = Queued::create(workers, few, &QueueSettings::default(), places)?;

@@ -47,7 +47,7 @@ use crate::fork::here::{Here, Known};
 use crate::fork::slot::{Job, Slot};
 use crate::fork::{front::Front, job::Body, own::Own};
 use crate::interrupts::ticker::Ticker;
-use crate::machine::processors::Deal;
+use crate::machine::processors::Places;
 use crate::protocol::{beat, waiting::wake_next};
 use crate::shared::policy::Wait;
 use crate::worker::core::Core;
@@ -338,7 +338,12 @@ unsafe impl<Q: Queue<Native>, B: Beat> Plumbing for Heartbeat<Q, B> {
         is_zero.then_some("the time between two beats is zero")
     }
 
-    fn create(workers: usize, room: Room, settings: &HeartbeatSettings<Q, B>, places: &Deal) -> io::Result<Vec<Self>> {
+    fn create(
+        workers: usize,
+        room: Room,
+        settings: &HeartbeatSettings<Q, B>,
+        places: &Places,
+    ) -> io::Result<Vec<Self>> {
         // The first fork's beat starts the clock, if there is one.
         let has_clock = B::period(&settings.beat).is_some() && workers > 1;
         const { assert!(Q::WITHDRAWS, "an owner that only forks does not come to the queue, where a thief may wait for it") };

@@ -30,7 +30,7 @@ use super::loot::{self, QueueSettings};
 use crate::fork::here::{Here, IdleHere, Known};
 use crate::fork::slot::{Job, Slot};
 use crate::fork::{front::Front, job::Body, own::Own};
-use crate::machine::{processors::Deal, thread::nap};
+use crate::machine::{processors::Places, thread::nap};
 use crate::protocol::{state::MAX_WORKERS, waiting::has_pushed};
 use crate::shared::handles::{Loot, count_in, deal_alike, deal_any, steal_by};
 use crate::shared::policy::Wait;
@@ -313,7 +313,7 @@ unsafe impl<Q: Queue<Native>> Plumbing for Queued<Q> {
         settings.loot.and_then(|_| loot::refusal(wait, by_signal && Self::ANSWERS))
     }
 
-    fn create(workers: usize, room: Room, settings: &QueueSettings<Q>, places: &Deal) -> io::Result<Vec<Self>> {
+    fn create(workers: usize, room: Room, settings: &QueueSettings<Q>, places: &Places) -> io::Result<Vec<Self>> {
         let QueueSettings { params, loot } = settings;
         let capacity = match Q::PROMISES.capacity {
             Capacity::Grows if !room.is_asked => Self::INITIAL_CAPACITY,

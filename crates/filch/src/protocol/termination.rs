@@ -17,7 +17,7 @@
 //!
 //! **Tasks that may run twice** cannot be counted this way. Instead, each worker counts how often it sets out for work,
 //! and how often it comes home: it has no task, and its queue, which only it fills, is empty. If the sums agree, all
-//! workers were at home at some time between the two reads, so no work is left: [`Counts::all_home`].
+//! workers were at home at some time between the two reads, so no work is left: [`TaskCounts::all_home`].
 //!
 //! A thief sets out, with a fence (F), before it steals; the reader has a fence between its sums. Suppose that the
 //! reader misses a thief that set out. Then the reader's fence precedes the thief's fence, which precedes the theft,
@@ -26,21 +26,21 @@
 //!
 //! **What owners hand over** can be counted instead of each piece. Everything that a worker has received, with
 //! everything that this yields while it stays there, is then one piece. The giver counts it as created, and the worker
-//! counts it as finished when it is without work again: [`Counts::all_done_of`].
+//! counts it as finished when it is without work again: [`TaskCounts::all_done_of`].
 //!
 //! **Cost.** One store per piece created and one per piece finished, on the worker's own cache line.
 //!
 //! ```
-//! use filch::inside::protocol::termination::Counts;
+//! use filch::inside::protocol::termination::TaskCounts;
 //! use filch_memory::Native;
 //!
-//! let workers: [Counts<Native>; 2] = Default::default();
+//! let workers: [TaskCounts<Native>; 2] = Default::default();
 //! workers[0].created(1); // the root
 //! workers[0].created(1); // a part of it, to be passed on
 //! workers[0].finished();
-//! assert!(!Counts::all_done(&workers));
+//! assert!(!TaskCounts::all_done(&workers));
 //! workers[1].finished();
-//! assert!(Counts::all_done(&workers));
+//! assert!(TaskCounts::all_done(&workers));
 //! ```
 
 use filch_memory::{Atomic, Memory, Ordering};
@@ -48,17 +48,17 @@ use filch_queue::Padded;
 
 /// The counts of one worker.
 #[derive(Debug)]
-pub struct Counts<M: Memory> {
+pub struct TaskCounts<M: Memory> {
     counts: Padded<(M::AtomicU64, M::AtomicU64)>,
 }
 
-impl<M: Memory> Default for Counts<M> {
+impl<M: Memory> Default for TaskCounts<M> {
     fn default() -> Self {
         Self { counts: Padded((Atomic::new(0), Atomic::new(0))) }
     }
 }
 
-impl<M: Memory> Counts<M> {
+impl<M: Memory> TaskCounts<M> {
     /// Worker: counts `pieces` more as created, before any other worker can get them.
     #[inline]
     pub fn created(&self, pieces: u64) {
@@ -98,19 +98,19 @@ impl<M: Memory> Counts<M> {
         finished == created
     }
 
-    /// Any thread: as [`Counts::all_done`], if others count the pieces created. `created` returns the sum of these
+    /// Any thread: as [`TaskCounts::all_done`], if others count the pieces created. `created` returns the sum of these
     /// counts, each raised before another worker could get the piece. A count may be too high for a while, for a piece
     /// that nobody gets; then the end is noticed later.
     ///
     /// ```
-    /// use filch::inside::protocol::termination::Counts;
+    /// use filch::inside::protocol::termination::TaskCounts;
     /// use filch_memory::Native;
     ///
-    /// let workers: [Counts<Native>; 2] = Default::default();
+    /// let workers: [TaskCounts<Native>; 2] = Default::default();
     /// workers[1].finished_all(3);
-    /// assert!(!Counts::all_done_of(&workers, || 4));
+    /// assert!(!TaskCounts::all_done_of(&workers, || 4));
     /// workers[0].finished();
-    /// assert!(Counts::all_done_of(&workers, || 4));
+    /// assert!(TaskCounts::all_done_of(&workers, || 4));
     /// ```
     pub fn all_done_of(workers: &[Self], created: impl FnOnce() -> u64) -> bool {
         // E1: pairs with `finished_all`.
@@ -138,16 +138,16 @@ impl<M: Memory> Counts<M> {
     /// out only to steal, and workers at home have nothing to steal.
     ///
     /// ```
-    /// use filch::inside::protocol::termination::Counts;
+    /// use filch::inside::protocol::termination::TaskCounts;
     /// use filch_memory::Native;
     ///
-    /// let workers: [Counts<Native>; 2] = Default::default();
-    /// workers[0].sets_out(); // with the first task
-    /// workers[1].sets_out(); // to look for some
-    /// workers[1].comes_home();
-    /// assert!(!Counts::all_home(&workers));
-    /// workers[0].comes_home();
-    /// assert!(Counts::all_home(&workers));
+    /// let workers: [TaskCounts<Native>; 2] = Default::default();
+    /// workers[0].set_out(); // with the first task
+    /// workers[1].set_out(); // to look for some
+    /// workers[1].come_home();
+    /// assert!(!TaskCounts::all_home(&workers));
+    /// workers[0].come_home();
+    /// assert!(TaskCounts::all_home(&workers));
     /// ```
     pub fn all_home(workers: &[Self]) -> bool {
         // Relaxed: the fence below makes E1, as an acquire load would.

@@ -27,7 +27,7 @@ use super::state::{JobState, Settled, Status, Theft};
 use filch_memory::{Asymmetric, Sleep};
 
 /// How long a worker that finds nothing stays awake.
-pub trait Patience {
+pub trait Backoff {
     /// Waits a little. Returns `false` once it is time to sleep.
     fn wait(&mut self) -> bool;
 
@@ -87,10 +87,10 @@ pub trait Searcher: Sleeper {
     /// The work that it can find.
     type Find;
     /// How long the worker stays awake.
-    type Patience: Patience;
+    type Backoff: Backoff;
 
-    /// Returns fresh patience.
-    fn patience(&self) -> Self::Patience;
+    /// Returns a fresh back-off.
+    fn backoff(&self) -> Self::Backoff;
 
     /// Looks for something to run, everywhere.
     fn find(&self) -> Option<Self::Find>;
@@ -127,10 +127,10 @@ pub trait Joiner: Sleeper {
     /// The work that it can find.
     type Find;
     /// How long the worker stays awake.
-    type Patience: Patience;
+    type Backoff: Backoff;
 
-    /// Returns fresh patience.
-    fn patience(&self) -> Self::Patience;
+    /// Returns a fresh back-off.
+    fn backoff(&self) -> Self::Backoff;
 
     /// Looks once for something that the waiting strategy admits.
     fn leap(&self, state: &JobState<Self::Memory>, theft: Theft) -> Option<Self::Find>;
@@ -210,8 +210,8 @@ pub fn search_woken<S: Searcher>(worker: &S, done: &dyn Fn() -> bool) {
 
 /// `relied_on`: whether others may rely on this worker to pass a wake-up on.
 fn search_as<S: Searcher>(worker: &S, wanted: Wanted, mut relied_on: bool, done: &dyn Fn() -> bool) {
-    let mut patience = worker.patience();
-    while let Some(find) = next_find(worker, wanted, std::mem::take(&mut relied_on), &mut patience, done) {
+    let mut backoff = worker.backoff();
+    while let Some(find) = next_find(worker, wanted, std::mem::take(&mut relied_on), &mut backoff, done) {
         worker.run(find);
     }
 }
@@ -220,14 +220,14 @@ fn search_as<S: Searcher>(worker: &S, wanted: Wanted, mut relied_on: bool, done:
 /// that work, and waits again within it, the stack holds the caller's frames, but not those of the search.
 #[inline(never)]
 pub fn search_one<S: Searcher>(worker: &S, wanted: Wanted, done: &dyn Fn() -> bool) -> Option<S::Find> {
-    next_find(worker, wanted, false, &mut worker.patience(), done)
+    next_find(worker, wanted, false, &mut worker.backoff(), done)
 }
 
 fn next_find<S: Searcher>(
     worker: &S,
     wanted: Wanted,
     mut relied_on: bool,
-    patience: &mut S::Patience,
+    backoff: &mut S::Backoff,
     done: &dyn Fn() -> bool,
 ) -> Option<S::Find> {
     let sleepers = worker.dormitory().sleepers();
@@ -251,12 +251,12 @@ fn next_find<S: Searcher>(
                     wake_another(worker);
                 }
             }
-            patience.renew();
+            backoff.renew();
             return Some(find);
         }
         // Nobody shall rely on a worker that may have to wait for its processor: others may be free. Nor should work
         // that was left to it before wait.
-        let gives_way = is_idle && patience.may_be_long();
+        let gives_way = is_idle && backoff.may_be_long();
         if gives_way && !std::mem::take(&mut looks_again) && ends(&mut relied_on) {
             gave_way = true;
             if sleepers.sleepers_after() && worker.sees_any() {
@@ -266,16 +266,16 @@ fn next_find<S: Searcher>(
                 continue;
             }
         }
-        if patience.wait() {
+        if backoff.wait() {
             if is_idle && !relied_on && !gives_way {
                 relied_on = true;
                 sleepers.start_search();
             }
         } else if worker.insist() {
-            patience.renew();
+            backoff.renew();
         } else if !worker.sleeps() {
             worker.share();
-            patience.renew();
+            backoff.renew();
         } else {
             worker.share();
             if is_idle {
@@ -297,7 +297,7 @@ fn next_find<S: Searcher>(
                 worker.note_sleep();
                 relied_on = true;
             }
-            patience.renew();
+            backoff.renew();
         }
     }
     if ends(&mut relied_on) | gave_way {
@@ -352,7 +352,7 @@ fn lies_down<S: Searcher>(worker: &S, wanted: Wanted, done: &dyn Fn() -> bool) -
 /// The work to run meanwhile.
 #[inline(never)]
 pub fn await_job<J: Joiner>(worker: &J, state: &JobState<J::Memory>) -> Result<Settled, J::Find> {
-    let mut patience = worker.patience();
+    let mut backoff = worker.backoff();
     // Whether the worker was woken, perhaps for work, and has run nothing since (I3).
     let mut roused = false;
     let outcome = loop {
@@ -369,7 +369,7 @@ pub fn await_job<J: Joiner>(worker: &J, state: &JobState<J::Memory>) -> Result<S
             }
             Status::Fresh => {
                 // The thief has won the job but not claimed it, so the worker can neither leapfrog nor sleep yet.
-                patience.hold_on();
+                backoff.hold_on();
                 continue;
             }
             Status::Stolen(theft) => theft,
@@ -381,9 +381,9 @@ pub fn await_job<J: Joiner>(worker: &J, state: &JobState<J::Memory>) -> Result<S
         if let Some(find) = worker.leap(state, theft) {
             return Err(find);
         }
-        if !patience.wait() {
+        if !backoff.wait() {
             roused |= !worker.insist(theft) && worker.sleeps() && sleep_on(worker, state, theft);
-            patience.renew();
+            backoff.renew();
         }
     };
     // Mail is no work of the kind for which the worker may have been woken.

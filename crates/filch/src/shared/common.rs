@@ -12,11 +12,11 @@ use filch_queue::{ChaseLev, Padded, Queue};
 
 use crate::fork::spawned::Spawned;
 use crate::interrupts::by_thieves::Calls;
-use crate::machine::processors::{self, Deal};
+use crate::machine::processors::{self, Places};
 use crate::machine::{process, thread::nap};
 use crate::protocol::{sleep::Dormitory, ticks::Ticks};
+use crate::shared::job_counts::{JobCounts, PanicHandler};
 use crate::shared::policy::{Habits, Leaps, Wait};
-use crate::shared::tally::{PanicHandler, Tally};
 use crate::shared::{guest::Guests, handles::deal_alike, late::Late, near::Near, stand_ins::Spares};
 #[cfg(feature = "timeline")]
 use crate::timeline::Recorders;
@@ -70,7 +70,7 @@ pub(crate) struct Common {
     /// Whether a worker has run its last job, and leaves.
     leaving: <Native as Memory>::AtomicBool,
     /// How many jobs and calls each worker has begun and ended.
-    pub(crate) tallies: Box<[Padded<Tally>]>,
+    pub(crate) job_counts: Box<[Padded<JobCounts>]>,
     /// The number of workers that leave work to others because their stacks are low.
     reluctant: <Native as Memory>::AtomicUsize,
     /// The number of jobs begun by threads outside.
@@ -118,7 +118,7 @@ impl Common {
         ticks: Option<Ticks<Native>>,
         guests: Option<Guests>,
         kept_back: usize,
-        places: &Deal,
+        places: &Places,
     ) -> (Self, Vec<Spawning>) {
         const INITIAL_CAPACITY: usize = 64;
         let (owners, spawned) = deal_alike::<ChaseLev>(workers, INITIAL_CAPACITY, &(), places);
@@ -136,7 +136,7 @@ impl Common {
             mail: (0..workers).map(|_| Padded(SegQueue::new())).collect(),
             closing: Atomic::new(false),
             leaving: Atomic::new(false),
-            tallies: (0..workers).map(|_| Padded(Tally::new())).collect(),
+            job_counts: (0..workers).map(|_| Padded(JobCounts::new())).collect(),
             reluctant: Atomic::new(0),
             begun_outside: Atomic::new(0),
             late: OnceLock::new(),

@@ -9,7 +9,7 @@ use filch_memory::Native;
 use filch_queue::{Counts, Hand, Owner, Queue, Steal, StealMany, Task, Thief, deal_out};
 
 use super::policy::{First, Haul};
-use crate::machine::processors::Deal;
+use crate::machine::processors::Places;
 
 /// Tries to take a task by `attempt`. Also polls the worker's own queue, for its own thieves, since every wait loop
 /// steals. If the attempt may [wait](filch_queue::Progress::WaitsForOwner) for the victim, that poll is an answer that
@@ -72,7 +72,7 @@ pub(crate) unsafe fn deal_any<Q: Queue<Native>>(
     workers: usize,
     capacity: usize,
     params: &Q::Params,
-    places: &Deal,
+    places: &Places,
 ) -> Vec<Hand<Q>> {
     // SAFETY: the caller's promise.
     let together = unsafe { Q::make_together(workers, capacity, params) };
@@ -84,7 +84,7 @@ pub(crate) fn deal_alike<Q: Queue<Native>>(
     workers: usize,
     capacity: usize,
     params: &Q::Params,
-    places: &Deal,
+    places: &Places,
 ) -> (Vec<Q::Owner>, Arc<[Q::Thief]>) {
     assert!(Q::THIEVES_ALIKE, "each thief needs its own handle");
     let made = places.on_each(workers, |_| Q::make(capacity, 1, params));

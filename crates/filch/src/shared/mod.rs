@@ -5,9 +5,9 @@
 pub(crate) mod common;
 pub(crate) mod guest;
 pub(crate) mod handles;
+pub(crate) mod job_counts;
 pub(crate) mod late;
 pub(crate) mod near;
 pub(crate) mod on_demand;
 pub(crate) mod policy;
 pub(crate) mod stand_ins;
-pub(crate) mod tally;

@@ -5,7 +5,7 @@
 use std::ops::Range;
 use std::path::Path;
 
-use crate::machine::processors::Deal;
+use crate::machine::processors::Places;
 use crate::machine::topology::{self, Place};
 
 /// For each worker, which workers share its last-level cache, and which share its memory node.
@@ -27,7 +27,7 @@ struct Rings {
 impl Near {
     /// Returns `None` if, as far as is known, no worker is nearer to another than the rest are, or if workers have no
     /// processors of their own.
-    pub(crate) fn of(workers: usize, deal: &Deal, root: &Path) -> Option<Self> {
+    pub(crate) fn of(workers: usize, deal: &Places, root: &Path) -> Option<Self> {
         let processors = (0..workers).map_while(|worker| deal.to(worker));
         Self::at(&topology::places(root, processors))
     }
@@ -122,13 +122,13 @@ mod tests {
         assert_eq!((sorted(0, 0..4), sorted(0, 4..6)), (vec![0, 1, 3, 4], vec![2, 5]));
         assert_eq!((sorted(5, 0..2), sorted(5, 2..6)), (vec![2, 5], vec![0, 1, 3, 4]));
         assert!(Near::at(&topology::places(machine.root(), [0, 1, 8, 9].into_iter())).is_none(), "one cache");
-        assert!(Near::of(4, &Deal::default(), machine.root()).is_none(), "no processors of their own");
+        assert!(Near::of(4, &Places::default(), machine.root()).is_none(), "no processors of their own");
     }
 
     #[test]
     fn a_pinned_pool_has_the_order_of_its_processors() {
         let machine = Described::new("pool");
-        let processors = Deal::of_this_thread(machine.root()).unwrap();
+        let processors = Places::of_this_thread(machine.root()).unwrap();
         processors.numbers().iter().for_each(|&number| machine.cache(number, 0, 3, &number.to_string()));
         let orders = |pin: bool| {
             let mut builder = Builder::<Split>::new().workers(2 * processors.len()).pin(pin).victims(Victims::Near);
@@ -159,7 +159,7 @@ mod tests {
         let machine = two_nodes_and_four_caches("team");
         let near = Near::at(&topology::places(machine.root(), [0, 4, 8, 2].into_iter())).map(Arc::new);
         // SAFETY: this thread alone uses all queues.
-        let hands = unsafe { deal_any::<ChaseLev>(4, 8, &(), &Deal::default()) };
+        let hands = unsafe { deal_any::<ChaseLev>(4, 8, &(), &Places::default()) };
         let queue = |(index, hand)| WorkerQueue::<ChaseLev>::new(index, hand, None, Habits::default(), near.clone());
         let mut queues: Vec<_> = hands.into_iter().enumerate().map(queue).collect();
         let task = |n: usize| Task::from_id(NonZeroUsize::new(n).unwrap());

@@ -32,7 +32,7 @@ pub(crate) struct Spares {
     /// The number of workers that are not spares. Spares have the numbers after theirs.
     own: usize,
     follow: Option<Follow>,
-    counts: Mutex<Counts>,
+    counts: Mutex<Numbers>,
     change: Condvar,
     /// Whether too many workers are at work. A hint.
     is_surplus: <Native as Memory>::AtomicBool,
@@ -40,7 +40,7 @@ pub(crate) struct Spares {
     admitted: <Native as Memory>::AtomicUsize,
 }
 
-struct Counts {
+struct Numbers {
     /// The number of workers for which there is processor time.
     admitted: usize,
     /// The number of workers that block.
@@ -51,7 +51,7 @@ struct Counts {
     is_watched: bool,
 }
 
-impl Counts {
+impl Numbers {
     /// The number of workers that should be at work.
     fn wanted(&self) -> usize {
         self.admitted + self.blocked
@@ -83,8 +83,8 @@ impl Follow {
 
     /// Returns for how many workers there is processor time.
     ///
-    /// Counts the processors of the threads, not those of the process, because a program may bind its first thread to
-    /// one. Counts them together, because it may bind each worker to another.
+    /// Numbers the processors of the threads, not those of the process, because a program may bind its first thread to
+    /// one. Numbers them together, because it may bind each worker to another.
     fn admitted(&self, own: usize) -> usize {
         // Relaxed: a thread that has just ended has no processors.
         let threads = self.threads.iter().map(|thread| thread.load(Ordering::Relaxed)).filter(|thread| *thread != 0);
@@ -96,7 +96,7 @@ impl Follow {
 impl Spares {
     /// Returns the stand-ins of a pool whose workers from number `own` on are spares.
     pub(crate) fn new(own: usize) -> Self {
-        Self::of(own, None, Counts { admitted: own, blocked: 0, active: own, is_watched: false })
+        Self::of(own, None, Numbers { admitted: own, blocked: 0, active: own, is_watched: false })
     }
 
     /// Returns the stand-ins of a pool whose size follows the quota, in files below `root`, and its threads' affinity.
@@ -108,11 +108,11 @@ impl Spares {
         Self::of(
             own,
             Some(follow),
-            Counts { admitted: admitted.clamp(1, own), blocked: 0, active: 0, is_watched: false },
+            Numbers { admitted: admitted.clamp(1, own), blocked: 0, active: 0, is_watched: false },
         )
     }
 
-    fn of(own: usize, follow: Option<Follow>, counts: Counts) -> Self {
+    fn of(own: usize, follow: Option<Follow>, counts: Numbers) -> Self {
         let admitted = Atomic::new(counts.admitted);
         Self {
             own,
@@ -216,12 +216,12 @@ impl Spares {
         }
     }
 
-    fn counts(&self) -> MutexGuard<'_, Counts> {
+    fn counts(&self) -> MutexGuard<'_, Numbers> {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Changes the counts; returns whether too few workers work.
-    fn change(&self, counts: &mut Counts, change: impl FnOnce(&mut Counts)) -> bool {
+    fn change(&self, counts: &mut Numbers, change: impl FnOnce(&mut Numbers)) -> bool {
         change(counts);
         // Relaxed: a hint, and the lock decides.
         self.is_surplus.store(counts.active > counts.wanted(), Ordering::Relaxed);
@@ -237,7 +237,7 @@ impl Spares {
     /// Waits until stand-in `index` is needed, and counts it as one at work.
     pub(crate) fn wait_until_needed(&self, common: &Common, index: usize) {
         let is_needed =
-            |counts: &Counts| counts.active < counts.wanted() || common.is_closing() || common.has_mail(index);
+            |counts: &Numbers| counts.active < counts.wanted() || common.is_closing() || common.has_mail(index);
         let mut counts = self.counts();
         while !is_needed(&counts) {
             counts = match &self.follow {
@@ -257,8 +257,8 @@ impl Spares {
         &'s self,
         common: &Common,
         follow: &Follow,
-        mut counts: MutexGuard<'s, Counts>,
-    ) -> MutexGuard<'s, Counts> {
+        mut counts: MutexGuard<'s, Numbers>,
+    ) -> MutexGuard<'s, Numbers> {
         const SECOND: Duration = Duration::from_secs(1);
         let is_busy = (common.dormitory.sleepers().hungry() as usize) < counts.active;
         // Relaxed: a hint, set under the lock.
@@ -293,7 +293,7 @@ impl Spares {
         self.own < common.workers() || self.admitted() < self.own
     }
 
-    /// Counts a worker that blocks, until dropped.
+    /// Numbers a worker that blocks, until dropped.
     pub(crate) fn block(&self) -> impl Drop + use<'_> {
         struct Blocked<'s>(&'s Spares);
         impl Drop for Blocked<'_> {
@@ -307,7 +307,7 @@ impl Spares {
         Blocked(self)
     }
 
-    /// Counts a stand-in as no longer at work, because the pool is over or the worker has no thread.
+    /// Numbers a stand-in as no longer at work, because the pool is over or the worker has no thread.
     pub(crate) fn end(&self) {
         self.change(&mut self.counts(), |counts| counts.active -= 1);
     }

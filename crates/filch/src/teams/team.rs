@@ -14,7 +14,7 @@ use std::sync::Arc;
 use filch_memory::Native;
 use filch_queue::Queue;
 
-use crate::machine::processors::{self, Bound, Deal, ROOT};
+use crate::machine::processors::{self, Bound, Places, ROOT};
 use crate::machine::{monitor::Monitor, process, thread::Thread};
 use crate::protocol::rounds::Rounds;
 use crate::shared::handles::{Loot, deal_any};
@@ -109,8 +109,8 @@ impl Threads {
     fn launch(workers: usize, name: &str, pin: bool) -> (Self, io::Result<()>, Arc<Reports>) {
         let reports = Arc::<Reports>::default();
         let mut outcome = Ok(());
-        let mut processors = Deal::default();
-        let found = if pin { Deal::of_this_thread(Path::new(ROOT)).map(|found| processors = found) } else { Ok(()) };
+        let mut processors = Places::default();
+        let found = if pin { Places::of_this_thread(Path::new(ROOT)).map(|found| processors = found) } else { Ok(()) };
         reports.change(|heard| heard.add(found));
         let (rounds, process) = (Arc::default(), process::current());
         let mut team = Self { rounds, threads: Vec::with_capacity(workers - 1), processor: processors.to(0), process };
@@ -237,7 +237,7 @@ pub(crate) struct TeamSettings<'s, Q: Queue<Native>> {
 impl<Q: Queue<Native>> TeamSettings<'_, Q> {
     /// Makes the queues. If workers are pinned, makes each queue on its worker's processor.
     fn queues(&self) -> Vec<WorkerQueue<Q>> {
-        let places = Deal::if_pinned(self.pin, Path::new(ROOT));
+        let places = Places::if_pinned(self.pin, Path::new(ROOT));
         // SAFETY: one thread at a time uses a worker's queue, which has that worker's handles.
         let hands = unsafe { deal_any::<Q>(self.workers, self.capacity, self.params, &places) }.into_iter();
         let near = if self.habits.victims == Victims::Near {

@@ -12,13 +12,13 @@ use crate::Worker;
 use crate::fork::slot::Slot;
 use crate::interrupts::by_thieves::Calls;
 use crate::interrupts::{By, Interrupts};
-use crate::machine::processors::{Allowed, Deal, ROOT};
+use crate::machine::processors::{Allowed, Places, ROOT};
 use crate::machine::topology::CoreKind;
 use crate::pool::Split;
 use crate::protocol::state::{MAX_DEPTH, MAX_WORKERS};
 use crate::protocol::ticks::Ticks;
 use crate::shared::policy::{Habits, Idle, Leaps, Victims, Wait};
-use crate::shared::{common::Common, guest::Guests, near::Near, stand_ins::Spares, tally::PanicHandler};
+use crate::shared::{common::Common, guest::Guests, job_counts::PanicHandler, near::Near, stand_ins::Spares};
 use crate::threads::defaults::{self, DEFAULT_TASK_CAPACITY, LOCKED_TASK_CAPACITY, MIN_STACK_SIZE, default_stack_size};
 use crate::threads::{error::BuildError, thread_pool::ThreadPool};
 use crate::wait::cold_ops::Tables;
@@ -383,7 +383,7 @@ impl<P: Pool> Builder<P> {
         &self,
         workers: usize,
         by: Option<By>,
-        places: &Deal,
+        places: &Places,
     ) -> Result<Arc<[Box<Core<P>>]>, BuildError> {
         if workers == 0 {
             return Err(BuildError::Workers(workers));
@@ -452,7 +452,7 @@ impl<P: Pool> Builder<P> {
     }
 
     /// Makes the task pools, with the capacity that is set, or as much as the system grants.
-    fn reserve(&self, workers: usize, places: &Deal) -> Result<Vec<P>, BuildError> {
+    fn reserve(&self, workers: usize, places: &Places) -> Result<Vec<P>, BuildError> {
         const LEAST: usize = 1 << 10;
         const STEP: usize = 1 << 4;
         let bytes = |tasks| tasks * size_of::<Slot>();

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::interrupts::{By, Handler, Interrupts, Listening};
 use crate::interrupts::{by_thieves::Answering, ticker::Ticker};
-use crate::machine::processors::{self, Deal};
+use crate::machine::processors::{self, Places};
 use crate::machine::signals;
 use crate::machine::thread::{Name, Thread};
 use crate::shared::late::{self, Begins, Late};
@@ -155,7 +155,7 @@ impl<P: Pool> Builder<P> {
     pub(crate) fn start(
         &self,
         pool: &ThreadPool<P>,
-        places: &Deal,
+        places: &Places,
         running: &mut Running,
         begins: impl Fn(usize) -> Begins,
     ) -> Result<(), BuildError> {
@@ -186,7 +186,7 @@ impl<P: Pool> Builder<P> {
         &self,
         pool: &ThreadPool<P>,
         index: usize,
-        places: &Deal,
+        places: &Places,
         handler: Option<Arc<Handler>>,
         begins: Begins,
     ) -> io::Result<Thread> {

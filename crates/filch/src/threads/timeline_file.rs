@@ -49,7 +49,7 @@ extern "C" fn write_all() {
 ///
 /// let wanted = TimelineFile::by_environment()?;
 /// let (crew, lease, seats) = filch::ThreadPool::builder().workers(2).seats()?;
-/// wanted.belongs_to(&crew);
+/// wanted.record_crew(&crew);
 /// # Ok::<(), filch::BuildError>(())
 /// ```
 #[derive(Debug, Default)]

@@ -1,6 +1,6 @@
 //! The part of the [`Builder`] that sets the workers: how many there are, how many work, and where.
 
-use crate::machine::processors::{Allowed, Deal};
+use crate::machine::processors::{Allowed, Places};
 use crate::machine::topology::CoreKind;
 use crate::protocol::state::MAX_WORKERS;
 #[cfg(doc)]
@@ -95,8 +95,8 @@ impl<P: Pool> Builder<P> {
     }
 
     /// Returns the processor of each pinned worker; none if workers are not pinned.
-    pub(crate) fn places(&self) -> Deal {
-        let all = Deal::if_pinned(self.pin, &self.machine);
+    pub(crate) fn places(&self) -> Places {
+        let all = Places::if_pinned(self.pin, &self.machine);
         self.cores.map_or(all.clone(), |kind| all.only(kind, &self.machine))
     }
 

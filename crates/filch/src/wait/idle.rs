@@ -290,7 +290,7 @@ struct Watchful<'w> {
     outlook: Outlook,
 }
 
-impl waiting::Patience for Watchful<'_> {
+impl waiting::Backoff for Watchful<'_> {
     fn wait(&mut self) -> bool {
         if self.patience.wait() {
             return true;
@@ -314,9 +314,9 @@ impl waiting::Patience for Watchful<'_> {
 
 impl<'w, P: Pool> Searcher for Searching<'w, P> {
     type Find = Find;
-    type Patience = Watchful<'w>;
+    type Backoff = Watchful<'w>;
 
-    fn patience(&self) -> Watchful<'w> {
+    fn backoff(&self) -> Watchful<'w> {
         let home = &self.spot.core.home;
         let guests = if self.mark.is_none() { home.common.guests.as_ref() } else { None };
         Watchful { patience: Timed::new(home), home, guests, outlook: Outlook::default() }
@@ -417,9 +417,9 @@ impl<P: Pool> Standing for Confined<'_, '_, P> {
 impl<'w, P: Pool> Searcher for Confined<'w, '_, P> {
     /// A job, and whether it is one of the scope's tasks.
     type Find = (Spawned, bool);
-    type Patience = Timed<'w>;
+    type Backoff = Timed<'w>;
 
-    fn patience(&self) -> Timed<'w> {
+    fn backoff(&self) -> Timed<'w> {
         Timed::new(&self.spot.core.home)
     }
 

@@ -149,9 +149,9 @@ impl<P: Pool> Standing for Joining<'_, P> {
 
 impl<'w, P: Pool> Joiner for Joining<'w, P> {
     type Find = Find;
-    type Patience = Timed<'w>;
+    type Backoff = Timed<'w>;
 
-    fn patience(&self) -> Timed<'w> {
+    fn backoff(&self) -> Timed<'w> {
         Timed::new(&self.spot.core.home)
     }
 

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::fork::front::{Enter, Front, FrontKind, Operations};
 use crate::fork::{here::Here, own::Own};
-use crate::machine::processors::Deal;
+use crate::machine::processors::Places;
 use crate::shared::guest::GuestSeat;
 use crate::worker::{home::Home, plumbing::Plumbing, stats::Stats};
 
@@ -38,7 +38,7 @@ impl<P: Plumbing> Core<P> {
         pools: Vec<P>,
         homes: Vec<Home>,
         [on_stack, detached]: [&'static Operations; 2],
-        places: &Deal,
+        places: &Places,
     ) -> Arc<[Box<Self>]> {
         let parts = pools.into_iter().zip(homes).map(|(pool, home)| Self {
             front: Front::new(FrontKind::Stack, on_stack),

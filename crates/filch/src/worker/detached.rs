@@ -73,10 +73,10 @@ impl Common {
     /// Whether all jobs and calls begun so far have ended, and all that these began.
     pub(crate) fn is_idle(&self) -> bool {
         // Acquire: pairs with the store in `end`.
-        let ended = self.tallies.iter().map(|tally| tally.ended.load(Ordering::Acquire));
+        let ended = self.job_counts.iter().map(|counts| counts.ended.load(Ordering::Acquire));
         let ended = ended.fold(0, usize::wrapping_add);
         // Relaxed: see the file's invariant.
-        let begun = self.tallies.iter().map(|tally| tally.begun.load(Ordering::Relaxed));
+        let begun = self.job_counts.iter().map(|counts| counts.begun.load(Ordering::Relaxed));
         begun.fold(self.begun_outside.load(Ordering::Relaxed), usize::wrapping_add) == ended
     }
 
@@ -116,11 +116,11 @@ pub(crate) fn spawn_detached_here(task: impl FnOnce() + Send + 'static) {
 impl Own<'_, Home> {
     /// Counts the beginning of a job or call.
     pub(crate) fn count_begun(self) {
-        self.common.tallies[self.index].begin();
+        self.common.job_counts[self.index].begin();
     }
 
     /// Counts the end of a job or call.
     pub(crate) fn count_ended(self) {
-        self.common.tallies[self.index].end();
+        self.common.job_counts[self.index].end();
     }
 }

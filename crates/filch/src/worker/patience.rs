@@ -160,7 +160,7 @@ impl Patience {
     }
 }
 
-impl waiting::Patience for Patience {
+impl waiting::Backoff for Patience {
     fn wait(&mut self) -> bool {
         self.wait()
     }
@@ -210,7 +210,7 @@ impl Drop for Timed<'_> {
     }
 }
 
-impl waiting::Patience for Timed<'_> {
+impl waiting::Backoff for Timed<'_> {
     fn wait(&mut self) -> bool {
         self.home.fall_idle();
         self.patience.wait()
@@ -222,7 +222,7 @@ impl waiting::Patience for Timed<'_> {
 
     fn hold_on(&mut self) {
         self.home.fall_idle();
-        waiting::Patience::hold_on(&mut self.patience);
+        waiting::Backoff::hold_on(&mut self.patience);
     }
 
     fn renew(&mut self) {

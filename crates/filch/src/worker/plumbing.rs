@@ -11,7 +11,7 @@ use crate::fork::front::{Front, Meanwhile, Popped};
 use crate::fork::here::{Here, IdleHere, Known};
 use crate::fork::job::Body;
 use crate::fork::slot::{Job, Slot};
-use crate::machine::processors::Deal;
+use crate::machine::processors::Places;
 use crate::protocol::order::Height;
 use crate::protocol::state::{JobState, MAX_WORKERS};
 use crate::shared::policy::Wait;
@@ -63,7 +63,7 @@ pub unsafe trait Plumbing: Known + Send + Sync {
     }
 
     /// Creates the pools of `workers` workers at their places, each with this room if it is bounded.
-    fn create(workers: usize, room: Room, settings: &Self::Settings, places: &Deal) -> io::Result<Vec<Self>>;
+    fn create(workers: usize, room: Room, settings: &Self::Settings, places: &Places) -> io::Result<Vec<Self>>;
 
     /// Starts what the task pools of a thread pool need besides workers, such as a clock.
     fn start(_: &mut [Self], _: &Self::Settings) -> io::Result<()> {

@@ -4,20 +4,20 @@ use std::cell::RefCell;
 
 use filch::Stop;
 use filch::jobs::{Job, JobWorker, Jobs};
-use filch::worklist::{Crew, Worklist};
+use filch::worklist::{ListWorker, Worklist};
 use filch_queue::{Queue, StealMany, Task, for_each_queue};
 
 use crate::any::Thing;
 use crate::common::{EveryQueue, picked};
 
-/// A [`Crew`] on a queue of any type.
-pub(crate) trait AnyCrew {
+/// A [`ListWorker`] on a queue of any type.
+pub(crate) trait AnyListWorker {
     fn push(&mut self, task: Box<Thing>);
 
     fn poll(&mut self);
 }
 
-impl<Q: Queue> AnyCrew for Crew<'_, Box<Thing>, Q> {
+impl<Q: Queue> AnyListWorker for ListWorker<'_, Box<Thing>, Q> {
     fn push(&mut self, task: Box<Thing>) {
         self.push(task);
     }
@@ -27,7 +27,7 @@ impl<Q: Queue> AnyCrew for Crew<'_, Box<Thing>, Q> {
     }
 }
 
-pub(crate) type ListWork<'f> = Box<dyn Fn(&mut dyn AnyCrew, &mut Thing, Box<Thing>) + Sync + 'f>;
+pub(crate) type ListWork<'f> = Box<dyn Fn(&mut dyn AnyListWorker, &mut Thing, Box<Thing>) + Sync + 'f>;
 
 /// A [`Worklist`] on a queue of any type. Its runs return the workers' states and whether they are complete.
 pub(crate) trait AnyList {
@@ -50,7 +50,7 @@ impl<Q: Queue> AnyList for Worklist<Q> {
         state: &(dyn Fn(usize) -> Thing + Sync),
         work: ListWork<'_>,
     ) -> (Vec<Thing>, bool) {
-        let outcome = self.run(tasks, state, move |crew, state, task| work(crew, state, task));
+        let outcome = self.run(tasks, state, move |worker, state, task| work(worker, state, task));
         (outcome.states, outcome.is_complete)
     }
 

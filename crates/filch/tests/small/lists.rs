@@ -37,11 +37,11 @@ fn lists_of_trees() {
         let (states, is_complete) = (kind.list)(workers, capacity).run(
             Box::new([Box::new(Thing::counted(0, &alive))].into_iter()),
             &|_| Thing::counted(0, &alive),
-            Box::new(|crew, mine, task| {
+            Box::new(|worker, mine, task| {
                 runs[task.number()].fetch_add(1, SeqCst);
-                children(task.number()).for_each(|child| crew.push(Box::new(Thing::counted(child, &alive))));
+                children(task.number()).for_each(|child| worker.push(Box::new(Thing::counted(child, &alive))));
                 mine.set(mine.number() + 1);
-                crew.poll();
+                worker.poll();
             }),
         );
         assert!(is_complete && all_run_once(&runs));
@@ -75,9 +75,9 @@ fn lists_of_idempotent_tasks() {
             let outcome = list.run_idempotent(
                 [&*nodes[0]],
                 |_| (),
-                |crew, (), node: &(usize, AtomicBool)| {
+                |worker, (), node: &(usize, AtomicBool)| {
                     if !node.1.swap(true, SeqCst) {
-                        children(node.0).for_each(|child| crew.push(&*nodes[child]));
+                        children(node.0).for_each(|child| worker.push(&*nodes[child]));
                     }
                 },
             );
@@ -103,14 +103,14 @@ fn early(list: impl Fn() -> Box<dyn AnyList>, workers: usize) {
             list.run(
                 Box::new(tasks),
                 &state,
-                Box::new(|crew, _, one| {
+                Box::new(|worker, _, one| {
                     if runs.fetch_add(1, SeqCst) == times(50, 5) {
                         if end == 0 { stop.stop() } else { throw(1) }
                     }
                     // For ever.
-                    crew.push(one);
+                    worker.push(one);
                     if runs.load(SeqCst) < times(1000, 20) {
-                        crew.push(Box::new(task()));
+                        worker.push(Box::new(task()));
                     }
                 }),
             )

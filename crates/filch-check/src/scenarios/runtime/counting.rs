@@ -1,10 +1,10 @@
-//! Counts of work, and a reader that asks whether all work is done.
+//! TaskCounts of work, and a reader that asks whether all work is done.
 //!
 //! Invariant: a reader finds the end only if no work is left.
 
 use std::sync::{Arc, Mutex};
 
-use filch::inside::protocol::termination::Counts;
+use filch::inside::protocol::termination::TaskCounts;
 use filch_memory::{Atomic, Memory, Ordering};
 
 use crate::Program;
@@ -15,7 +15,7 @@ use crate::scenarios::queues::lock;
 /// Two workers pass pieces of work on and count them; a reader asks whether all work is done.
 pub fn termination<M: Checker>(looks: usize) -> Program {
     struct Shared<M: Memory> {
-        counts: [Counts<M>; 2],
+        counts: [TaskCounts<M>; 2],
         /// Whether a piece is on its way to worker 1.
         passed: M::AtomicBool,
     }
@@ -47,7 +47,7 @@ pub fn termination<M: Checker>(looks: usize) -> Program {
     };
     let reader = move || {
         for _ in 0..looks {
-            if Counts::all_done(&third.counts) {
+            if TaskCounts::all_done(&third.counts) {
                 let undone = (0..3).filter(|&piece| !*lock(&c[piece])).count();
                 ensure!(undone == 0, EarlyEnd, "found all done with {undone} pieces left");
             }
@@ -61,7 +61,7 @@ pub fn termination<M: Checker>(looks: usize) -> Program {
 /// before.
 pub fn transfers<M: Checker>(looks: usize, in_vain: bool) -> Program {
     struct Shared<M: Memory> {
-        counts: [Counts<M>; 2],
+        counts: [TaskCounts<M>; 2],
         /// What each worker has handed over.
         given: [M::AtomicU64; 2],
         /// Whether a part is on its way to the other worker.
@@ -105,7 +105,7 @@ pub fn transfers<M: Checker>(looks: usize, in_vain: bool) -> Program {
     let reader = move || {
         for _ in 0..looks {
             let created = || 1 + third.given.iter().map(|given| given.load(Ordering::Relaxed)).sum::<u64>();
-            if Counts::all_done_of(&third.counts, created) {
+            if TaskCounts::all_done_of(&third.counts, created) {
                 let undone = (0..3).filter(|&part| !*lock(&c[part])).count();
                 ensure!(undone == 0, EarlyEnd, "found all done with {undone} parts left");
             }
@@ -117,7 +117,7 @@ pub fn transfers<M: Checker>(looks: usize, in_vain: bool) -> Program {
 /// Worker 0 has a task that worker 1 may steal; each sets out and comes home. A reader asks whether both are at home.
 pub fn all_home<M: Checker>(looks: usize) -> Program {
     struct Shared<M: Memory> {
-        counts: [Counts<M>; 2],
+        counts: [TaskCounts<M>; 2],
         /// Worker 0's queue: whether the task is in it.
         task: M::AtomicBool,
         /// Whether the task has been run.
@@ -147,7 +147,7 @@ pub fn all_home<M: Checker>(looks: usize) -> Program {
     };
     let reader = move || {
         for _ in 0..looks {
-            if Counts::all_home(&third.counts) {
+            if TaskCounts::all_home(&third.counts) {
                 // Relaxed: a worker comes home after what it has done.
                 ensure!(third.done.load(Ordering::Relaxed), EarlyEnd, "found all at home before the task was done");
             }

@@ -113,9 +113,9 @@ impl<M: Checker> Sleeper for Napper<M> {
 
 impl<M: Checker> Searcher for Napper<M> {
     type Find = (usize, usize);
-    type Patience = Rounds<M>;
+    type Backoff = Rounds<M>;
 
-    fn patience(&self) -> Rounds<M> {
+    fn backoff(&self) -> Rounds<M> {
         Rounds::new(self.worker.patience)
     }
 

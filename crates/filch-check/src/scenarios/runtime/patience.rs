@@ -4,7 +4,7 @@
 
 use std::marker::PhantomData;
 
-use filch::inside::protocol::waiting::Patience;
+use filch::inside::protocol::waiting::Backoff;
 use filch_memory::Memory;
 
 /// A number of rounds, of which the last ones may be long.
@@ -25,7 +25,7 @@ impl<M> Rounds<M> {
     }
 }
 
-impl<M: Memory> Patience for Rounds<M> {
+impl<M: Memory> Backoff for Rounds<M> {
     fn wait(&mut self) -> bool {
         let waits = self.left > 0;
         self.left = self.left.saturating_sub(1);
@@ -53,7 +53,7 @@ impl<M> Awake<M> {
     }
 }
 
-impl<M: Memory> Patience for Awake<M> {
+impl<M: Memory> Backoff for Awake<M> {
     fn wait(&mut self) -> bool {
         if self.0 {
             M::spin_loop();

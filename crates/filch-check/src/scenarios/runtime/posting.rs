@@ -59,9 +59,9 @@ pub fn posted_to_a_joiner<M: Checker>() -> Program {
         }
         impl<M: Checker> Joiner for Reads<'_, M> {
             type Find = Option<(usize, usize)>;
-            type Patience = Awake<M>;
-            fn patience(&self) -> Awake<M> {
-                self.0.patience()
+            type Backoff = Awake<M>;
+            fn backoff(&self) -> Awake<M> {
+                self.0.backoff()
             }
             fn leap(&self, state: &JobState<M>, theft: Theft) -> Option<Self::Find> {
                 self.0.leap(state, theft)

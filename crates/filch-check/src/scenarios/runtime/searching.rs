@@ -42,8 +42,8 @@ pub fn pieces<M: Checker>(workers: usize, gives_way: bool) -> Program {
     }
     impl<M: Checker> Searcher for Taker<M> {
         type Find = ();
-        type Patience = Rounds<M>;
-        fn patience(&self) -> Rounds<M> {
+        type Backoff = Rounds<M>;
+        fn backoff(&self) -> Rounds<M> {
             // The last worker begins in the middle of a search.
             let is_last = self.me + 1 == self.shared.dormitory.len();
             Rounds::new(u32::from(is_last)).then_long(u32::from(is_last && self.gives_way))
@@ -152,8 +152,8 @@ pub fn push_unfenced<M: Checker + Asymmetric>(before: usize, unfenced: Unfenced)
     }
     impl<M: Checker + Asymmetric> Searcher for Worker<M> {
         type Find = ();
-        type Patience = Rounds<M>;
-        fn patience(&self) -> Rounds<M> {
+        type Backoff = Rounds<M>;
+        fn backoff(&self) -> Rounds<M> {
             Rounds::new(0)
         }
         fn find(&self) -> Option<()> {

@@ -319,9 +319,9 @@ impl<M: Checker> Worker<M> {
 
 impl<M: Checker> Searcher for Worker<M> {
     type Find = (usize, usize);
-    type Patience = Rounds<M>;
+    type Backoff = Rounds<M>;
 
-    fn patience(&self) -> Rounds<M> {
+    fn backoff(&self) -> Rounds<M> {
         Rounds::new(self.patience)
     }
 
@@ -403,9 +403,9 @@ impl<M: Checker> Sleeper for Joining<'_, M> {
 impl<M: Checker> Joiner for Joining<'_, M> {
     /// `None`: nothing, but it looks again at once; or its mail, which it has read.
     type Find = Option<(usize, usize)>;
-    type Patience = Awake<M>;
+    type Backoff = Awake<M>;
 
-    fn patience(&self) -> Awake<M> {
+    fn backoff(&self) -> Awake<M> {
         Awake::new(self.worker.team.waiting != Waiting::Sleeps)
     }
 

@@ -3,10 +3,10 @@
 /// How a [worklist](super::Worklist::run_bags) works on its bags.
 ///
 /// ```
-/// use filch::worklist::{Bags, Split, Worklist};
+/// use filch::worklist::{Bags, BagSplit, Worklist};
 /// use filch_queue::PdqR;
 ///
-/// let one_by_one = Bags { items: 16, split: Split::One };
+/// let one_by_one = Bags { items: 16, split: BagSplit::One };
 /// let outcome = Worklist::new(2).queue::<PdqR>(Default::default()).run_bags(
 ///     [vec![1_u32]],
 ///     one_by_one,
@@ -26,19 +26,19 @@ pub struct Bags {
     /// The number of calls after which a worker looks up from its bag.
     pub items: usize,
     /// When it splits the bag, and what it gives.
-    pub split: Split,
+    pub split: BagSplit,
 }
 
 impl From<usize> for Bags {
     /// The default way to split.
     fn from(items: usize) -> Self {
-        Self { items, split: Split::default() }
+        Self { items, split: BagSplit::default() }
     }
 }
 
 /// When a worker that looks up from its bag splits it, and what it gives away.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Split {
+pub enum BagSplit {
     /// Half, when a thief's request is answered or a deal is due, as in the paper on private deques. On queues that do
     /// not know who asks, this is `Eager`. The default.
     #[default]

@@ -22,10 +22,10 @@
 //! when a run returns.
 
 mod bag;
-mod crew;
 mod end;
 mod item;
 mod team;
+mod worker;
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -33,13 +33,13 @@ use std::marker::PhantomData;
 use filch_memory::Native;
 use filch_queue::{ChaseLev, StealMany, Task};
 
-pub use bag::{Bag, Bags, Split};
-pub use crew::Crew;
+pub use bag::{Bag, BagSplit, Bags};
 pub use end::End;
 #[doc(no_inline)]
 pub use filch_queue::Queue;
 pub use item::{Idempotent, Item};
 pub use team::{Outcome, Team};
+pub use worker::ListWorker;
 
 use crate::loops::stop::Stop;
 use crate::shared::handles::Loot;
@@ -57,11 +57,11 @@ pub use crate::teams::worker_queue::Tally;
 /// let found = Worklist::new(2).run(
 ///     [1_usize],
 ///     |_| Vec::new(),
-///     |crew, found, n| {
+///     |worker, found, n| {
 ///         found.push(n);
 ///         for next in [2 * n, 3 * n] {
 ///             if next <= 20 && (next % 3 == 0 || n % 3 != 0) {
-///                 crew.push(next);
+///                 worker.push(next);
 ///             }
 ///         }
 ///     },
@@ -224,11 +224,11 @@ impl<Q: Queue<Native>> Worklist<Q> {
     ///
     /// let list = Worklist::new(2);
     /// let stop = list.stop();
-    /// let outcome = list.run([0_usize], |_| (), |crew, (), n| {
+    /// let outcome = list.run([0_usize], |_| (), |worker, (), n| {
     ///     if n == 100 {
     ///         stop.stop();
     ///     }
-    ///     crew.push(n + 1); // for ever
+    ///     worker.push(n + 1); // for ever
     /// });
     /// assert!(!outcome.is_complete);
     /// ```
@@ -244,7 +244,7 @@ impl<Q: Queue<Native>> Worklist<Q> {
     /// use filch::worklist::Worklist;
     ///
     /// let soon = Stop::after(std::time::Duration::from_millis(5));
-    /// let outcome = Worklist::new(2).stopped_by(&soon).run([0_usize], |_| (), |crew, (), n| crew.push(n + 1));
+    /// let outcome = Worklist::new(2).stopped_by(&soon).run([0_usize], |_| (), |worker, (), n| worker.push(n + 1));
     /// assert!(!outcome.is_complete);
     /// ```
     #[must_use]
@@ -305,7 +305,7 @@ impl<Q: Queue<Native>> Worklist<Q> {
     where
         T: Item,
         S: Send,
-        W: Fn(&mut Crew<'_, T, Q>, &mut S, T) + Sync,
+        W: Fn(&mut ListWorker<'_, T, Q>, &mut S, T) + Sync,
     {
         self.team_of_one_run().run(tasks, state, work)
     }
@@ -335,7 +335,7 @@ impl<Q: Queue<Native>> Worklist<Q> {
     where
         T: Idempotent,
         S: Send,
-        W: Fn(&mut Crew<'_, T, Q>, &mut S, T) + Sync,
+        W: Fn(&mut ListWorker<'_, T, Q>, &mut S, T) + Sync,
     {
         self.team_of_one_run().run_idempotent(tasks, state, work)
     }
@@ -377,7 +377,7 @@ impl<Q: Queue<Native>> Worklist<Q> {
     where
         B: Bag,
         S: Send,
-        W: Fn(&mut Crew<'_, Box<B>, Q>, &mut S, &mut B) + Sync,
+        W: Fn(&mut ListWorker<'_, Box<B>, Q>, &mut S, &mut B) + Sync,
     {
         self.team_of_one_run().run_bags(bags, items, state, work)
     }

@@ -5,10 +5,10 @@ use std::fmt;
 use filch_memory::Native;
 use filch_queue::{ChaseLev, Delivery, Padded, Queue};
 
-use super::bag::{Bag, Bags, Split};
-use super::crew::{Crew, Shared};
+use super::bag::{Bag, BagSplit, Bags};
 use super::end::End;
 use super::item::{Idempotent, Item};
+use super::worker::{ListWorker, Shared};
 use crate::loops::stop::Stop;
 use crate::teams::{team::Members, worker_queue::Tally};
 
@@ -114,7 +114,7 @@ impl<Q: Queue<Native>> Team<Q> {
     where
         T: Item,
         S: Send,
-        W: Fn(&mut Crew<'_, T, Q>, &mut S, T) + Sync,
+        W: Fn(&mut ListWorker<'_, T, Q>, &mut S, T) + Sync,
     {
         const {
             assert!(
@@ -138,7 +138,7 @@ impl<Q: Queue<Native>> Team<Q> {
     where
         T: Idempotent,
         S: Send,
-        W: Fn(&mut Crew<'_, T, Q>, &mut S, T) + Sync,
+        W: Fn(&mut ListWorker<'_, T, Q>, &mut S, T) + Sync,
     {
         self.run_any(tasks, state, work)
     }
@@ -157,40 +157,40 @@ impl<Q: Queue<Native>> Team<Q> {
     where
         B: Bag,
         S: Send,
-        W: Fn(&mut Crew<'_, Box<B>, Q>, &mut S, &mut B) + Sync,
+        W: Fn(&mut ListWorker<'_, Box<B>, Q>, &mut S, &mut B) + Sync,
     {
         let Bags { items, split } = items.into();
         assert!(items > 0, "a worker must process at least one item between looks");
-        self.run(bags.into_iter().map(Box::new), state, |crew, state, mut bag| {
+        self.run(bags.into_iter().map(Box::new), state, |worker, state, mut bag| {
             let mut has_offered = false;
             'bag: loop {
                 for _ in 0..items {
                     if bag.is_empty() {
                         break 'bag;
                     }
-                    work(crew, state, &mut bag);
+                    work(worker, state, &mut bag);
                 }
-                if crew.is_stopped() {
+                if worker.is_stopped() {
                     break;
                 }
                 let part = match split {
-                    Split::Eager if crew.wants_tasks() => bag.split(),
-                    Split::Half if crew.is_wanting() => bag.split(),
-                    Split::One if crew.is_wanting() => bag.split_one(),
+                    BagSplit::Eager if worker.wants_tasks() => bag.split(),
+                    BagSplit::Half if worker.is_wanting() => bag.split(),
+                    BagSplit::One if worker.is_wanting() => bag.split_one(),
                     _ => None,
                 };
                 if let Some(part) = part {
-                    crew.count_given(part.len());
-                    crew.push(Box::new(part));
+                    worker.count_given(part.len());
+                    worker.push(Box::new(part));
                 }
-                crew.poll();
-                if split != Split::Eager {
-                    crew.offers(true);
+                worker.poll();
+                if split != BagSplit::Eager {
+                    worker.offers(true);
                     has_offered = true;
                 }
             }
             if has_offered {
-                crew.offers(false);
+                worker.offers(false);
             }
         })
     }
@@ -204,38 +204,38 @@ impl<Q: Queue<Native>> Team<Q> {
     where
         T: Item,
         S: Send,
-        W: Fn(&mut Crew<'_, T, Q>, &mut S, T) + Sync,
+        W: Fn(&mut ListWorker<'_, T, Q>, &mut S, T) + Sync,
     {
-        let workers = self.workers();
+        let number = self.workers();
         let Members { threads, queues } = &mut self.members;
         threads.check_process();
         let shared = Shared::new(queues, self.end, &self.stop);
-        // Nothing unwinds from here until the queues are back. Each worker writes its crew and its state all the time,
+        // Nothing unwinds from here until the queues are back. Each thread writes its worker and its state all the time,
         // so both are padded to cache lines.
-        let crew = |(index, queue)| Padded(Crew::new(index, queue, &shared));
-        let mut crews: Vec<Padded<Crew<'_, T, Q>>> = queues.drain(..).enumerate().map(crew).collect();
+        let worker = |(index, queue)| Padded(ListWorker::new(index, queue, &shared));
+        let mut workers: Vec<Padded<ListWorker<'_, T, Q>>> = queues.drain(..).enumerate().map(worker).collect();
         let states = shared.panic.catch(|| {
-            let states: Vec<Padded<S>> = (0..workers).map(|index| Padded(state(index))).collect();
+            let states: Vec<Padded<S>> = (0..number).map(|index| Padded(state(index))).collect();
             // The caller, which certainly runs, starts with all tasks.
-            crews[0].set_out();
-            tasks.into_iter().for_each(|task| crews[0].push(task));
+            workers[0].set_out();
+            tasks.into_iter().for_each(|task| workers[0].push(task));
             states
         });
-        let live = |(crew, state): &mut (&mut Padded<Crew<'_, T, Q>>, &mut Padded<S>)| {
-            if shared.panic.catch(|| crew.live(&mut state.0, &work)).is_none() {
+        let live = |(worker, state): &mut (&mut Padded<ListWorker<'_, T, Q>>, &mut Padded<S>)| {
+            if shared.panic.catch(|| worker.live(&mut state.0, &work)).is_none() {
                 shared.mark_broken();
             }
-            crew.go_home();
+            worker.go_home();
         };
         let states = states.map(|mut states| {
-            let mut members: Vec<_> = crews.iter_mut().zip(&mut states).collect();
+            let mut members: Vec<_> = workers.iter_mut().zip(&mut states).collect();
             threads.each(&mut members, |_, member| live(member), live);
             states
         });
         let is_complete = !shared.is_stopped();
-        // Dropping one crew's tasks may answer another crew's request.
-        while crews.iter_mut().map(|crew| crew.drop_tasks()).sum::<usize>() > 0 {}
-        let (left, tallies) = crews.into_iter().map(|crew| crew.0.leave()).unzip();
+        // Dropping one worker's tasks may answer another worker's request.
+        while workers.iter_mut().map(|worker| worker.drop_tasks()).sum::<usize>() > 0 {}
+        let (left, tallies) = workers.into_iter().map(|worker| worker.0.leave()).unzip();
         *queues = left;
         shared.panic.resume();
         // If a destructor panicked while the result exists, the language would lose the result; so `state` and `work`

@@ -10,13 +10,13 @@ use filch_queue::{ChaseLev, Delivery, Queue, Task};
 use super::end::End;
 use super::item::Item;
 use crate::loops::stop::Stop;
-use crate::protocol::termination::Counts;
+use crate::protocol::termination::TaskCounts;
 use crate::teams::worker_queue::{Tally, WorkerQueue};
 use crate::unwind::FirstPanic;
 
 /// The state that the workers of a run share.
 pub(super) struct Shared<'s> {
-    counts: Vec<Counts<Native>>,
+    counts: Vec<TaskCounts<Native>>,
     end: End,
     transfers: Transfers,
     stop: &'s Stop,
@@ -49,7 +49,7 @@ impl Transfers {
 impl<'s> Shared<'s> {
     pub(super) fn new<Q: Queue<Native>>(queues: &[WorkerQueue<Q>], end: End, stop: &'s Stop) -> Self {
         Self {
-            counts: queues.iter().map(|_| Counts::default()).collect(),
+            counts: queues.iter().map(|_| TaskCounts::default()).collect(),
             end,
             transfers: Transfers::of(queues),
             stop,
@@ -80,8 +80,8 @@ impl<'s> Shared<'s> {
 /// let outcome = filch::worklist::Worklist::new(2).run(
 ///     [3_u32],
 ///     |_| 0,
-///     |crew, sum, n| {
-///         let pushes = || (0..n).for_each(|n| crew.push(n));
+///     |worker, sum, n| {
+///         let pushes = || (0..n).for_each(|n| worker.push(n));
 ///         *sum += filch::join(pushes, || n).1;
 ///     },
 /// );
@@ -92,27 +92,30 @@ impl<'s> Shared<'s> {
 /// filch::worklist::Worklist::new(2).run(
 ///     [3_u32],
 ///     |_| (),
-///     |crew, (), n| {
-///         filch::join(|| crew.push(n), || crew.push(n)); // two are not the worker at once
+///     |worker, (), n| {
+///         filch::join(|| worker.push(n), || worker.push(n)); // two are not the worker at once
 ///     },
 /// );
 /// ```
-pub struct Crew<'s, T: Item, Q: Queue<Native> = ChaseLev> {
+pub struct ListWorker<'s, T: Item, Q: Queue<Native> = ChaseLev> {
     index: usize,
     queue: WorkerQueue<Q>,
-    counts: &'s Counts<Native>,
+    counts: &'s TaskCounts<Native>,
     end: End,
     shared: &'s Shared<'s>,
     items: PhantomData<T>,
 }
 
-impl<T: Item, Q: Queue<Native>> fmt::Debug for Crew<'_, T, Q> {
+impl<T: Item, Q: Queue<Native>> fmt::Debug for ListWorker<'_, T, Q> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Crew").field("index", &self.index).field("tally", &self.queue.tally).finish_non_exhaustive()
+        f.debug_struct("ListWorker")
+            .field("index", &self.index)
+            .field("tally", &self.queue.tally)
+            .finish_non_exhaustive()
     }
 }
 
-impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
+impl<'s, T: Item, Q: Queue<Native>> ListWorker<'s, T, Q> {
     /// Whether each task runs once, so that runs can be counted.
     const IS_ONCE: bool = matches!(Q::PROMISES.delivery, Delivery::ExactlyOnce);
 
@@ -163,9 +166,9 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
     /// let outcome = filch::worklist::Worklist::new(1).run(
     ///     [1_u32, 2, 3],
     ///     |_| 0,
-    ///     |crew, sum, n| {
+    ///     |worker, sum, n| {
     ///         *sum += n;
-    ///         outside.lock().unwrap().extend(crew.take());
+    ///         outside.lock().unwrap().extend(worker.take());
     ///     },
     /// );
     /// assert_eq!((outcome.states, outside.into_inner().unwrap()), (vec![3 + 1], vec![2]));
@@ -192,11 +195,11 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
     /// let outcome = filch::worklist::Worklist::new(2).run(
     ///     [0],
     ///     |_| 0,
-    ///     |crew, sum, n| {
+    ///     |worker, sum, n| {
     ///         *sum += n;
-    ///         while n == 0 && (!crew.is_last() || !more.lock().unwrap().is_empty()) {
-    ///             more.lock().unwrap().pop().into_iter().flatten().for_each(|n| crew.push(n));
-    ///             if let Some(n) = crew.take() {
+    ///         while n == 0 && (!worker.is_last() || !more.lock().unwrap().is_empty()) {
+    ///             more.lock().unwrap().pop().into_iter().flatten().for_each(|n| worker.push(n));
+    ///             if let Some(n) = worker.take() {
     ///                 *sum += n;
     ///             }
     ///         }
@@ -218,14 +221,14 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
     /// let outcome = filch::worklist::Worklist::new(1).run(
     ///     [1_u32, 2, 3],
     ///     |_| Vec::new(),
-    ///     |crew, left, _| left.push([1, 2, 3].map(|running| crew.is_among_last(running))),
+    ///     |worker, left, _| left.push([1, 2, 3].map(|running| worker.is_among_last(running))),
     /// );
     /// assert_eq!(outcome.states[0], [[false, false, true], [false, true, false], [true, false, false]]);
     /// ```
     pub fn is_among_last(&self, running: u64) -> bool {
         assert!(self.counts_tasks(), "only a list that counts its tasks knows which is the last");
         let counts = &self.shared.counts;
-        Counts::all_done_of(counts, || counts.iter().map(Counts::pieces).sum::<u64>().wrapping_sub(running))
+        TaskCounts::all_done_of(counts, || counts.iter().map(TaskCounts::pieces).sum::<u64>().wrapping_sub(running))
     }
 
     /// Answers thieves, for long tasks that push no others.
@@ -244,7 +247,7 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
         self.queue.offers(more);
     }
 
-    /// Counts items that are about to be pushed for others.
+    /// TaskCounts items that are about to be pushed for others.
     pub(super) fn count_given(&mut self, items: usize) {
         self.queue.tally.given += items as u64;
     }
@@ -266,7 +269,7 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
         self.end == End::Homes && self.index == 0
     }
 
-    /// Counts the first worker, which starts with the tasks, as away from home, before any worker looks.
+    /// TaskCounts the first worker, which starts with the tasks, as away from home, before any worker looks.
     pub(super) fn set_out(&self) {
         if self.has_set_out() {
             self.counts.set_out();
@@ -275,13 +278,13 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
 
     pub(super) fn live<S>(&mut self, state: &mut S, work: &impl Fn(&mut Self, &mut S, T)) {
         let mut patience = self.queue.patience();
-        let mut run = |crew: &mut Self, task: Task| {
-            crew.queue.tally.run += 1;
+        let mut run = |worker: &mut Self, task: Task| {
+            worker.queue.tally.run += 1;
             // SAFETY: `push` made the word from a `T`, the queue gives out each once unless `T` is idempotent, and the
             // task's borrows outlive the run.
-            work(crew, state, unsafe { T::from_task(task) });
-            if crew.counts_tasks() {
-                crew.counts.finished();
+            work(worker, state, unsafe { T::from_task(task) });
+            if worker.counts_tasks() {
+                worker.counts.finished();
             }
         };
         let mut is_out = self.has_set_out();
@@ -346,10 +349,10 @@ impl<'s, T: Item, Q: Queue<Native>> Crew<'s, T, Q> {
     fn is_all_done(&self) -> bool {
         let Shared { counts, transfers, is_over, .. } = self.shared;
         match self.end {
-            End::Tasks => Counts::all_done(counts),
-            End::Homes => Counts::all_home(counts),
+            End::Tasks => TaskCounts::all_done(counts),
+            End::Homes => TaskCounts::all_home(counts),
             End::Transfers => {
-                if self.index == 0 && Counts::all_done_of(counts, || 1 + transfers.in_this_run()) {
+                if self.index == 0 && TaskCounts::all_done_of(counts, || 1 + transfers.in_this_run()) {
                     // Relaxed: it publishes nothing.
                     is_over.store(true, Ordering::Relaxed);
                 }

@@ -1,7 +1,7 @@
 //! How many jobs each worker has begun and ended; and the handler of panics in jobs that nobody joins.
 //!
-//! Invariant: one thread at a time writes a tally. [`detached`](crate::worker::detached) explains what the two numbers
-//! say about a pool.
+//! Invariant: one thread at a time writes a worker's counts. [`detached`](crate::worker::detached) explains what the two
+//! numbers say about a pool.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -12,12 +12,12 @@ use filch_memory::{Atomic, Memory, Native, Ordering};
 pub(crate) type PanicHandler = Arc<dyn Fn(Box<dyn Any + Send>) + Send + Sync>;
 
 /// How many jobs and calls a worker has begun, and how many it has ended. Only the holder of its seat writes it.
-pub(crate) struct Tally {
+pub(crate) struct JobCounts {
     pub(crate) begun: <Native as Memory>::AtomicUsize,
     pub(crate) ended: <Native as Memory>::AtomicUsize,
 }
 
-impl Tally {
+impl JobCounts {
     pub(crate) fn new() -> Self {
         Self { begun: Atomic::new(0), ended: Atomic::new(0) }
     }
