@@ -2,9 +2,10 @@
 //!
 //! A callee may change the caller-saved registers. Values that the caller needs after a cold call must therefore be in
 //! callee-saved registers, which the caller saves at entry and restores at exit, even if it does not reach the call. So
-//! here the call saves the registers instead: every frame that forks saves two registers fewer, in four instructions.
+//! here the call saves the registers instead, which spares every frame that forks two registers, hence four
+//! instructions.
 //!
-//! Invariant: `push_saving` changes only registers that its caller declares.
+//! Invariant: `push_saving` changes only registers that its caller declares changed.
 
 use super::front::Front;
 use super::here::Here;
@@ -12,8 +13,8 @@ use super::slot::Slot;
 
 /// Completes a push that the limits did not admit. The task is in the front's scratch slot.
 ///
-/// It cannot unwind, so it needs no landing pad, and the compiler moves its calls out of the way even where they are
-/// nested in another fork. Nothing in it panics unless the pool is broken.
+/// This function cannot unwind, so its calls need no landing pad, and the compiler moves them out of the way even if
+/// they are nested in another fork. Nothing in it panics unless the pool is broken.
 ///
 /// # Safety
 /// The current thread is the worker of `front`, at this head; and the scratch slot holds a task.
@@ -31,15 +32,15 @@ mod x86_64 {
 
     use super::{Front, Slot, push_any};
 
-    /// [`push_any`].
+    /// Calls [`push_any`] through `push_saving`.
     ///
     /// # Safety
-    /// As for that function.
+    /// As for [`push_any`].
     #[inline(always)]
     pub(in super::super) unsafe fn push_cold(front: &Front, head: *mut Slot) {
-        // SAFETY: the caller's promise. The call returns, does not unwind, and changes only what is listed: everything
-        // that the System V ABI lets a function change, except the general argument registers. Two of these hold its
-        // own arguments.
+        // SAFETY: the caller's promise. The call returns, does not unwind, and changes only the registers listed: all
+        // that the System V ABI lets a function change, except the general argument registers, two of which hold the
+        // arguments.
         unsafe {
             asm!(
                 "call {push}",
@@ -63,7 +64,7 @@ mod x86_64 {
     /// call it.
     ///
     /// # Safety
-    /// As for that function.
+    /// As for [`push_any`].
     #[unsafe(naked)]
     unsafe extern "C" fn push_saving(front: &Front, head: *mut Slot) {
         naked_asm!(

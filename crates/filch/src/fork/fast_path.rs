@@ -6,7 +6,7 @@
 //! pool](crate::pool); on a detached front, those of a word queue, which holds the task's address while the task itself
 //! is kept aside.
 //!
-//! Invariant: the limits admit a push only where the slot is the owner's and no thief need know of the task, and a pop
+//! Invariant: the limits admit a push only if the slot is the owner's and no thief need know of the task, and a pop
 //! only of a task that no thief can have. Forks end newest first, each once: by its join, or because its first branch
 //! unwinds.
 
@@ -55,7 +55,7 @@ where
         if A::MAY_BE_OUTSIDE && here.front().kind == FrontKind::Outside {
             return A::outside((a, b));
         }
-        // SAFETY: a thread not outside is a worker; and its fork ends below.
+        // SAFETY: the thread is not outside, so it is a worker; and its fork ends below.
         unsafe { push_unadmitted(&here, b) };
     }
     // SAFETY: the task was pushed above, and is popped below, or abandoned if the first branch unwinds.
@@ -71,7 +71,7 @@ pub(crate) fn join_here<A: Body<In = Any>, B: Body<In = Any>>(a: A, b: B) -> (A:
     join(unsafe { Here::current() }, a, b)
 }
 
-/// A task of type `B` between its push, to the slot at the head, and its pop.
+/// A task of type `B` between its push at the head and its pop.
 pub(crate) struct Fork<'f, B: Body> {
     front: &'f Front,
     head: *mut Slot,
@@ -79,26 +79,26 @@ pub(crate) struct Fork<'f, B: Body> {
 }
 
 impl<'f, B: Body> Fork<'f, B> {
-    /// The fork at `head`.
+    /// Returns the fork at `head`.
     ///
     /// # Safety
-    /// The current thread is the worker of `front`, in a pool as `B` must know it, and if that is a stack front, `head`
-    /// was exact when a `B` was [pushed](push) there. This fork is joined or abandoned once, as the worker's newest;
-    /// and until then forks are made only above it.
+    /// The current thread is the worker of `front`, in a pool that `B::In` describes. If `front` is a stack front,
+    /// `head` was exact when a `B` was [pushed](push) there. This fork is joined or abandoned once, as the worker's
+    /// newest; until then forks are made only above it.
     #[inline(always)]
     pub(crate) unsafe fn at(front: &'f Front, head: *mut Slot) -> Self {
         Self { front, head, work: PhantomData }
     }
 
-    /// Returns where the task was pushed, where the slot is free again.
+    /// Returns the place where the task was pushed.
     #[inline(always)]
     fn here(&self) -> Here<'f, B::In> {
-        // SAFETY: by the promise of `at`, this is the newest fork of this thread's worker. The result is used after the
-        // task has been popped, or to read the head.
+        // SAFETY: by the promise of `at`, this is the newest fork of this thread's worker. The result is used to read
+        // the head, to pop the task, or to run something once the task has been popped.
         unsafe { Here::new(self.front, self.head) }
     }
 
-    /// The second half of a join: runs the task, or gets its result.
+    /// Ends the fork: runs the task, or gets its result.
     #[inline(always)]
     pub(crate) fn join(self) -> B::Out {
         B::lower(&self.here());
@@ -131,10 +131,10 @@ impl<'f, B: Body> Fork<'f, B> {
         unsafe { (operations.pop)(self.here().of_any(), meanwhile) }
     }
 
-    /// Runs the first branch; if it unwinds, abandons the task and continues to unwind.
+    /// Runs the first branch; if the branch unwinds, abandons the task and continues to unwind.
     ///
     /// This catches the panic, although a drop guard would do: to the compiler the caught panic flows back into the
-    /// function, which therefore has one exit. Otherwise the compiler would save registers before the test that ends
+    /// function, which therefore has one exit. With a guard the compiler would save registers before the test that ends
     /// the recursion, in vain in half of all calls.
     #[inline(always)]
     fn catch<A: Body<In = B::In>>(&self, a: A) -> A::Out {
@@ -144,7 +144,8 @@ impl<'f, B: Body> Fork<'f, B> {
             Err(payload) => {
                 // SAFETY: `abandon` ends this fork, of a `B`, whose join is not reached.
                 unsafe { (self.front.unwind)(self.front, self.head, abandon::<B>, payload) };
-                // SAFETY: this is unreachable, since `unwind` is `resume`. An assertion of that would be another exit.
+                // SAFETY: this is unreachable, since `unwind` is `resume`, which never returns. An assertion that says
+                // so would be another exit.
                 unsafe { MaybeUninit::zeroed().assume_init() }
             }
         }
@@ -163,7 +164,7 @@ impl<'f, B: Body> Fork<'f, B> {
     /// Runs the first branch above the task.
     #[inline(always)]
     fn inline_above<A: Body<In = B::In>>(&self, a: A) -> A::Out {
-        // SAFETY: the task lies below, and this fork does not use the head while the branch has it.
+        // SAFETY: the task lies below `above`, and this fork does not use its own head while the branch runs.
         let above = unsafe { Here::new(self.front, self.head.wrapping_add(1)) };
         A::raise(&above);
         a.inline(above)
@@ -186,10 +187,10 @@ impl<B: Body> Drop for Guard<'_, B> {
     }
 }
 
-/// Ends a fork whose forker unwinds: drops the task, unless it is [always run](Body::ALWAYS_RUN), or its outcome once
-/// the thief is done. It runs nothing else meanwhile.
+/// Ends a fork whose first branch unwinds. If the task is not stolen, drops it, or runs it if it must [always
+/// run](Body::ALWAYS_RUN). Otherwise waits for the thief, runs nothing meanwhile, and drops the outcome.
 ///
-/// It cannot unwind, so its callers need no second landing pad.
+/// This function cannot unwind, so its callers need no second landing pad.
 ///
 /// # Safety
 /// As [`Fork::at`].
@@ -207,7 +208,7 @@ pub(crate) unsafe extern "C" fn abandon<B: Body>(front: &Front, head: *mut Slot)
     // SAFETY: the contents are moved out once, here.
     match unsafe { Contents::<B>::of(popped) } {
         Contents::Unrun(work) if B::ALWAYS_RUN => {
-            // The other panic continues, so nobody sees a state that this one breaks.
+            // The first branch's panic continues, so nobody sees a state that this panic breaks.
             discard(catch_unwind(AssertUnwindSafe(|| work.inline(fork.here()))));
         }
         Contents::Unrun(work) => discard(work),
@@ -235,14 +236,15 @@ pub(crate) unsafe fn push<B: Body>(here: &Here<'_, B::In>, work: B) {
 #[cold]
 const fn rare() {}
 
-/// [`push`] where the limits do not admit it.
+/// Does a [`push`] that the limits do not admit.
 ///
 /// # Safety
 /// As [`push`].
 #[cold]
 #[inline(always)]
 pub(crate) unsafe fn push_unadmitted<B: Body>(here: &Here<'_, B::In>, work: B) {
-    // Uses existing memory: a reference to the closure would force it to the frame, also on the fast path.
+    // Passes the work in existing memory: a reference to the closure would force the closure onto the frame, also on
+    // the fast path.
     // SAFETY: the scratch slot is this thread's, and its task is pushed at once.
     unsafe {
         job::write((&raw const here.front().scratch).cast_mut(), work);
@@ -257,8 +259,8 @@ enum Far<B, R> {
     Result(R),
 }
 
-/// The task in the slot instead: a pointer to the cell. Only the thread that runs the task uses the cell, which lives
-/// until the fork has ended.
+/// The task in the slot of a fork with far work: a pointer to the work's cell. Only the thread that runs the task uses
+/// the cell, which lives until the fork has ended.
 struct FarWork<B: Body>(*const UnsafeCell<Far<B, B::Out>>);
 
 impl<B: Body> FarWork<B> {
@@ -298,7 +300,7 @@ impl<B: Body> Body for FarWork<B> {
     }
 }
 
-/// The cell on its fork's frame. If the fork unwinds, nobody sees the outcome, nor a panic of its destructor.
+/// The cell, on the fork's frame. If the fork unwinds, drops the contents, and hides a panic of their destructor.
 struct FarCell<B: Body>(UnsafeCell<Far<B, B::Out>>);
 
 impl<B: Body> Drop for FarCell<B> {
@@ -330,7 +332,7 @@ pub(crate) fn wants_work<P: Known>(here: &Here<'_, P>) -> bool {
     fn wants_work_cold(here: Here<'_>) -> bool {
         here.cold(|operations| &operations.wants_work, ()) == Some(true)
     }
-    // SAFETY: it is used only for this question, which forks nothing.
+    // SAFETY: the new `Here` is used only for this question, which forks nothing.
     !here.front().limits.admits_push(here.head().addr())
         && wants_work_cold(unsafe { Here::new(here.front(), here.head()) })
 }

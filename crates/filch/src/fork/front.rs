@@ -1,15 +1,15 @@
 //! What the fast paths see of a worker, and how a thread finds its own worker.
 //!
 //! A [`Front`] is a pair of limits with pointers to the rest of the worker. A worker has two fronts: the *stack* front,
-//! with the limits of its task stack, for code that knows the exact head; and the *detached* front, whose limits admit
-//! nothing, for other code, whose forks all take the cold path through a word queue. Threads outside all pools see a
-//! front without a worker. So the same two compares distinguish all situations; and each front has one table of cold
+//! with the limits of its task stack, for code that knows the exact head; and the *detached* front, for all other code,
+//! whose limits admit nothing, so that all forks take the cold path through a word queue. Threads outside all pools see
+//! a front without a worker. So the same two compares distinguish all situations; and each front has one table of cold
 //! [operations](Operations).
 //!
 //! Invariant: code that uses the stack front has the exact head, in a handle or in [`Front::head`]; while code in
 //! handle style runs, [`CURRENT`] holds the detached front, because the exact head is in a register that other code
-//! cannot see. The stack front's head in memory is never above the exact one, and falls before the limits are asked:
-//! [`seize`](crate::protocol::seize).
+//! cannot see. The stack front's head in memory is never above the exact one, and falls before the limits are asked
+//! about a pop: see [`seize`](crate::protocol::seize).
 
 use std::any::TypeId;
 use std::cell::Cell;
@@ -47,7 +47,7 @@ pub enum Meanwhile {
 /// A popped job, whose contents must be moved out at once, and its settled state.
 pub(crate) type Popped = (NonNull<Job>, Settled);
 
-/// The only tasks that may run during a wait; `None` if any may.
+/// The only tasks that, besides mail, may run during a wait; `None` if any work may.
 pub(crate) type Only<'a> = Option<&'a SegQueue<Spawned>>;
 
 /// Where a yielding worker looks for something to run.
@@ -55,7 +55,8 @@ pub(crate) type Only<'a> = Option<&'a SegQueue<Spawned>>;
 pub(crate) enum Reach {
     /// Its mail.
     Mail,
-    /// Its own spawned jobs and forks, and its mail.
+    /// Its own spawned jobs and forks, and its mail; everywhere if it is the [turn](crate::worker::turns) of other
+    /// work.
     Own,
     /// Everywhere.
     All,
@@ -64,11 +65,11 @@ pub(crate) enum Reach {
 /// A cold operation on a front of one kind of pool, right whenever the worker is [here](Here::cold), at that front.
 pub(crate) struct Cold<T, R>(pub(crate) unsafe fn(Here<'_>, T) -> R);
 
-/// A guest's call, in the seat that it has taken.
+/// A guest's call, which runs in the seat that the guest has taken.
 pub(crate) type Call<'a> = dyn FnMut(Here<'_>) + 'a;
 
 /// The cold operations of a front, for code that does not know the pool's type. The caller must be at this front:
-/// [`Here`] calls them. [`cold_ops`](crate::wait::cold_ops) makes them.
+/// [`Here`] calls the operations, and [`cold_ops`](crate::wait::cold_ops) makes the tables.
 pub(crate) struct Operations {
     /// The type of the pool.
     pub(crate) pool: fn() -> TypeId,
@@ -76,11 +77,11 @@ pub(crate) struct Operations {
     pub(crate) push: unsafe fn(Here<'_>),
     /// Takes back the newest task, which is at this head, or waits for its thief.
     pub(crate) pop: unsafe fn(Here<'_>, Meanwhile) -> Popped,
-    /// Runs permitted work, or sleeps, until the latch is over. The thread that ends it wakes the worker. The low half
-    /// of the number of jobs that the worker had spawned before is known. This front is the current one, at its head
-    /// for closure style.
+    /// Runs permitted work, or sleeps, until the latch is over; the thread that ends the latch wakes the worker. The
+    /// number is the low half of the worker's [spawns](crate::fork::own::Own::spawns) when the latch was made. This
+    /// front is the current one, at its head for closure style.
     pub(crate) wait_until: for<'a> unsafe fn(Here<'_>, &'a Pending<Native>, u32, Only<'a>),
-    /// Runs a guest's call in the seat that it has taken from an idle worker, and leaves the seat.
+    /// Runs a guest's call in the seat that the guest has taken from an idle worker, and leaves the seat.
     pub(crate) visit: for<'a, 'b> unsafe fn(Here<'_>, &'a mut Call<'b>),
     /// Runs one job within reach, if there is one; returns whether there was.
     pub(crate) run_one: Cold<Reach, bool>,
@@ -92,8 +93,8 @@ pub(crate) struct Operations {
     pub(crate) poll: Cold<(), ()>,
     /// Shares all forks, before the worker answers nobody for a while.
     pub(crate) pause: Cold<(), ()>,
-    /// Answers thieves in a signal handler, wherever it interrupted the worker, if the pool can; returns whether it
-    /// did.
+    /// Answers thieves in a signal handler, wherever the signal interrupted the worker, if the pool can; returns
+    /// whether it did.
     #[cfg_attr(not(unix), expect(dead_code, reason = "the system has no signals"))]
     pub(crate) interrupt: Cold<(), bool>,
 }
@@ -103,7 +104,7 @@ pub(crate) type UnwindFn = unsafe fn(&Front, *mut Slot, AbandonFn, Payload);
 /// Ends a fork whose first branch unwinds.
 pub(crate) type AbandonFn = unsafe extern "C" fn(&Front, *mut Slot);
 
-/// Ends a fork whose first branch panicked, and resumes the panic. Called only through [`Front::unwind`], where the
+/// Ends a fork whose first branch panicked, and resumes the panic. Called only through [`Front::unwind`], so that the
 /// compiler cannot see that it never returns.
 ///
 /// # Safety
@@ -118,8 +119,8 @@ unsafe fn resume(front: &Front, head: *mut Slot, abandon: AbandonFn, payload: Pa
 #[repr(C, align(128))]
 pub struct Front {
     pub(crate) limits: Limits<Native>,
-    /// In closure style the exact head, if this is a stack front. Handle style has the head in a register, and leaves
-    /// this unchanged.
+    /// In closure style the exact head, if this is a stack front. Handle style keeps the head in a register, and leaves
+    /// this field unchanged.
     head: Head<Native, Slot>,
     pub(crate) kind: FrontKind,
     /// The worker's `Home` and `Core`; null outside. Set once, before the worker starts.
@@ -129,14 +130,14 @@ pub struct Front {
     /// [`resume`], hidden from the compiler.
     pub(crate) unwind: UnwindFn,
     /// A job's contents in transit between a frame and the place where the cold path keeps them. Only the worker's own
-    /// thread uses it, and only until its next step.
+    /// thread uses the slot, and each use ends before the thread's next fork or join.
     pub(crate) scratch: Slot,
 }
 
 // SAFETY: thieves use only the limits and the head, which are atomic; the two pointers to the rest are set before there
 // are thieves, only the worker's own thread uses the scratch slot, and everything else is constant.
 unsafe impl Sync for Front {}
-// SAFETY: a front is tied to a worker, not to a thread: its pointers are to memory that is made for sharing.
+// SAFETY: a front is tied to a worker, not to a thread: its pointers point to memory that is made for sharing.
 unsafe impl Send for Front {}
 
 static OUTSIDE: Front = Front {
@@ -194,7 +195,7 @@ impl Front {
         self.head.get()
     }
 
-    /// Raises the head for closure style. Not for the outside's front, which all threads share.
+    /// Raises the head for closure style. Not called on the outside's front, which all threads share.
     #[inline(always)]
     pub(crate) fn raise_head(&self, head: *mut Slot) {
         debug_assert!(self.kind != FrontKind::Outside);
@@ -208,7 +209,7 @@ impl Front {
         self.head.fall(head);
     }
 
-    /// Returns the head for other threads; during handle style, its value when that began.
+    /// Returns the head as other threads see it: during handle style, its value when handle style began.
     pub(crate) fn seen_head(&self) -> *mut Slot {
         self.head.seen()
     }

@@ -1,12 +1,13 @@
 //! Here: this thread's worker, at the head of its task stack. It is the capability to fork, steal, run and wait.
 //!
-//! A [`Here`] is two words, passed by value: a [front](crate::fork::front), and the owner's head, which therefore stays
-//! in a register. Its holder need not check the thread, nor whether the head is exact: its maker promises both. So
-//! almost all operations of a worker are safe functions of it. A [`Worker`](crate::Worker) is a `Here` for users.
+//! A [`Here`] is a [front](crate::fork::front) and, if the pool may have a task stack, the owner's head. It is passed
+//! by value, so the head stays in a register. The holder of a `Here` need check neither that the thread is the worker
+//! nor that the head is exact: its maker promises both. So almost all operations of a worker are safe functions of a
+//! `Here`. A [`Worker`](crate::Worker) is a `Here` for users.
 //!
-//! Invariant: only the worker's thread uses a `Here`; and of one thread's, only the newest is used, at the exact head.
-//! The compiler enforces both: a `Here` is not `Send` and not `Copy`, and a fork borrows it while the first branch has
-//! another one, above.
+//! Invariant: only the worker's thread uses a `Here`; and of a thread's `Here`s only the newest is used, at the exact
+//! head. The compiler enforces both: a `Here` is not `Send` and not `Copy`, and a fork borrows it while the first
+//! branch has another one above.
 
 use std::any::TypeId;
 use std::marker::PhantomData;
@@ -19,10 +20,10 @@ use crate::fork::front::{Cold, Enter, Front, FrontKind, Only, Operations, Reach,
 use crate::fork::{slot::Slot, spawned::Spawned};
 use crate::protocol::latch::Pending;
 
-/// What the compiler knows of a worker's pool: its type, or [`Any`]thing.
+/// What the compiler knows of a worker's pool: its type, or nothing: [`Any`].
 #[doc(hidden)]
 pub trait Known: Sized + 'static {
-    /// The owner's position, which it carries along.
+    /// The head that a [`Here`] carries; `()` if the pool has no task stack.
     type Cursor: Copy;
 
     fn cursor(head: *mut Slot) -> Self::Cursor;
@@ -48,7 +49,7 @@ impl Known for Any {
     }
 }
 
-/// This thread's worker at this head, in a pool of type `P`; if that is [`Any`], perhaps outside all pools.
+/// This thread's worker at this head, in a pool of type `P`; with [`Any`], in a pool of any type or outside all pools.
 pub struct Here<'w, P: Known = Any> {
     front: NonNull<Front>,
     cursor: P::Cursor,
@@ -58,9 +59,9 @@ pub struct Here<'w, P: Known = Any> {
 
 impl<'w, P: Known> Here<'w, P> {
     /// # Safety
-    /// While this one, or one made from it, is used:
-    /// * the current thread is the worker of `front`, and its pool is of type `P`; with [`Any`], it may be in no pool,
-    ///   at the outside's front;
+    /// While the result, or a `Here` made from it, is used:
+    /// * the current thread is the worker of `front`, and its pool is of type `P`; with [`Any`], the thread may be
+    ///   outside all pools, at the outside's front;
     /// * if `front` is a stack front, `head` is exact: no live job lies at or above it, and nothing else forks there.
     #[inline(always)]
     pub(crate) unsafe fn new(front: &'w Front, head: *mut Slot) -> Self {
@@ -69,11 +70,11 @@ impl<'w, P: Known> Here<'w, P> {
 
     #[inline(always)]
     pub(crate) fn front(&self) -> &'w Front {
-        // SAFETY: `new` made it of a reference for `'w`.
+        // SAFETY: `new` made the pointer from a reference for `'w`.
         unsafe { self.front.as_ref() }
     }
 
-    /// Returns the head. Code that runs from here may use the slots from it up.
+    /// Returns the head. Code that runs here may use the slot at the head and those above.
     #[inline(always)]
     pub(crate) fn head(&self) -> *mut Slot {
         P::head(self.cursor)
@@ -84,7 +85,7 @@ impl<'w, P: Known> Here<'w, P> {
         self.front().kind == FrontKind::Stack
     }
 
-    /// Reborrows it.
+    /// Reborrows this `Here`.
     #[inline(always)]
     pub(crate) fn again(&mut self) -> Here<'_, P> {
         Here { front: self.front, cursor: self.cursor, brand: PhantomData }
@@ -99,7 +100,7 @@ impl<'w, P: Known> Here<'w, P> {
     /// Gives closure-style code this front and this head, until the returned value is dropped.
     #[inline]
     pub(crate) fn enter(&self) -> Enter<'_> {
-        // SAFETY: this thread is here, and stays so during the borrow.
+        // SAFETY: this thread is the worker at this head, and stays so during the borrow.
         unsafe { Enter::new(self.front(), self.head()) }
     }
 
@@ -111,7 +112,8 @@ impl<'w, P: Known> Here<'w, P> {
     }
 }
 
-/// A [`Here`] of an idle worker, perhaps about to run something: its stack is empty, and its queue has only kept tasks.
+/// A [`Here`] of an idle worker, perhaps about to run something: its stack is empty, and its queue holds only kept
+/// tasks.
 pub struct IdleHere<'h, 'w, P: Known>(&'h Here<'w, P>);
 
 impl<'h, 'w, P: Known> IdleHere<'h, 'w, P> {
@@ -134,7 +136,8 @@ impl<'w> Here<'w> {
     /// Returns the current front and its head, for forks, which [`with`](Self::with) would make slower.
     ///
     /// # Safety
-    /// It is used before anything else on this thread may fork or run, and not after the thread has left the worker.
+    /// The result is used before anything else on this thread may fork or run, and not after the thread has left the
+    /// worker.
     #[inline(always)]
     pub(crate) unsafe fn current() -> Self {
         let front = current();
@@ -173,10 +176,11 @@ impl<'w> Here<'w> {
         self.front().operations.map(|operations| unsafe { (operation(operations).0)(self, with) })
     }
 
-    /// Waits for a latch on the current thread's worker, which had spawned so many jobs `before`.
+    /// Waits for a latch on the current thread's worker. `before` is the low half of the worker's
+    /// [spawns](crate::fork::own::Own::spawns) when the latch was made.
     ///
     /// # Panics
-    /// Outside.
+    /// Outside all pools.
     #[inline]
     pub(crate) fn wait_until(latch: &Pending<Native>, before: u32, only: Only<'_>) {
         Self::with(|here| {
@@ -191,7 +195,7 @@ impl<'w> Here<'w> {
         self.cold(|operations| &operations.run_one, reach)
     }
 
-    /// Shares all forks, before the worker answers nobody for a while. Nothing outside.
+    /// Shares all forks, before the worker answers nobody for a while. Does nothing outside.
     pub(crate) fn pause(self) {
         self.cold(|operations| &operations.pause, ());
     }

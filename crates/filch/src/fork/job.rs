@@ -1,10 +1,10 @@
 //! Jobs: closures that become results, wherever their [memory](crate::fork::slot) is.
 //!
 //! A [`Storage`] follows a job's head. It holds the work, and later the result or the payload of a panic. A slot has 48
-//! bytes of storage; a job on a frame or on the heap has storage of the size that it needs, at the same offset.
+//! bytes of storage; a job on a frame has storage of the size that it needs, at the same offset.
 //!
 //! Invariant: a job runs at most once, on the worker to which the queue or the state word gave it; and that worker
-//! moves the work out before it calls it, and leaves a result or a payload in the storage.
+//! moves the work out before the call, and leaves a result or a payload in the storage.
 
 use std::cell::UnsafeCell;
 use std::mem::ManuallyDrop;
@@ -17,8 +17,8 @@ use crate::fork::slot::{Job, Slot};
 use crate::protocol::state::Settled;
 use crate::unwind::Payload;
 
-/// Runs the work of a job on a worker other than its forker, and leaves the result, or the payload of its panic, in the
-/// storage; returns whether it panicked.
+/// Runs the work of a job for a thief, or for its forker before the join; leaves the result, or the payload of the
+/// panic, in the storage; returns whether the work panicked.
 type RunFn = unsafe fn(job: NonNull<Job>, here: Here<'_>) -> bool;
 
 /// The contents of a job.
@@ -44,14 +44,14 @@ pub(crate) const fn fits<B, R>() -> bool {
 pub trait Body: Sized {
     type Out;
 
-    /// What it must know of the pool of the worker that runs it.
+    /// What the work must know of the pool of the worker that runs it.
     type In: Known;
 
-    /// Runs on the worker that forked it, nested in the fork, which has set the head by [`raise`](Body::raise) or
+    /// Runs the work nested in its fork, on the forking worker. The fork has set the head by [`raise`](Body::raise) or
     /// [`lower`](Body::lower).
     fn inline(self, here: Here<'_, Self::In>) -> Self::Out;
 
-    /// Runs on a thief, where nothing has set the head.
+    /// Runs the work as a thief does: nothing has set the head.
     fn stolen(self, here: Here<'_, Self::In>) -> Self::Out;
 
     /// Raises the remembered head, as closure style requires, before a body like this runs inline above a fork.
@@ -72,7 +72,7 @@ pub trait Body: Sized {
     /// Whether a thread outside all pools may fork this body.
     const MAY_BE_OUTSIDE: bool = false;
 
-    /// Whether this body runs even if its fork's other branch has panicked before anybody started it.
+    /// Whether this body runs even if its fork's other branch has panicked before anybody started this one.
     const ALWAYS_RUN: bool = false;
 
     /// As [`Body::inline`], on a worker to which the whole fork has moved from outside all pools.
@@ -81,14 +81,15 @@ pub trait Body: Sized {
         self.inline(here)
     }
 
-    /// Joins both from outside all pools. They come as one value, so that where that is in memory, no body is itself.
+    /// Joins both bodies from outside all pools. They come as one value, so that only this value, and neither body
+    /// itself, may have to be in memory.
     fn outside<B: Body<In = Self::In>>(_: (Self, B)) -> (Self::Out, B::Out) {
         unreachable!("only workers have handles")
     }
 }
 
-/// Whether `F` is a closure that `#[inline_recursion]` has marked, by letting it capture nothing with the alignment of
-/// `u128`. Other closures with such an alignment also count as marked, which can cost only time.
+/// Whether `F` is a closure that `#[inline_recursion]` has marked, by letting it capture an empty value with the
+/// alignment of `u128`. Other closures with such an alignment also count as marked, which can cost only time.
 pub(crate) const fn is_unrolled<F>() -> bool {
     align_of::<F>() >= align_of::<u128>()
 }
@@ -128,7 +129,7 @@ fn storage<B, R>(job: NonNull<Job>) -> *mut Storage<B, R> {
     job.as_ptr().cast::<u8>().wrapping_add(offset).cast()
 }
 
-/// Runs a job that was won; returns whether it panicked.
+/// Runs a job that the caller has won; returns whether it panicked.
 ///
 /// # Safety
 /// `job` holds work, which only the caller may run; `here` is a worker of the pool in which the job was forked.
@@ -166,7 +167,7 @@ unsafe fn run<B: Body>(job: NonNull<Job>, here: Here<'_>) -> bool {
     }
 }
 
-/// Leaves an empty job in a slot whose contents have been moved out. Whoever runs it does nothing.
+/// Leaves an empty job in a slot whose contents have been moved out. Running it does nothing.
 ///
 /// # Safety
 /// The slot is the current worker's.
@@ -188,7 +189,7 @@ pub(crate) unsafe fn take_work<B: Body>(job: NonNull<Job>) -> B {
     ManuallyDrop::into_inner(unsafe { std::ptr::read(&raw const (*storage::<B, B::Out>(job)).work) })
 }
 
-/// The contents of a job that its forker has back.
+/// The contents of a popped job.
 pub(crate) enum Contents<B: Body> {
     /// Nobody has run it.
     Unrun(B),
@@ -204,8 +205,8 @@ impl<B: Body> Contents<B> {
     #[inline(always)]
     pub(crate) unsafe fn of((job, settled): Popped) -> Self {
         let storage = storage::<B, B::Out>(job);
-        // SAFETY: the thread that settled the job left in the storage what the settled state says, and no other thread
-        // may use it.
+        // SAFETY: a job that nobody ran still holds its work; otherwise the thread that settled the job left in the
+        // storage what the state says. No other thread may use the storage.
         unsafe {
             match settled {
                 Settled::Unrun => Self::Unrun(take_work(job)),

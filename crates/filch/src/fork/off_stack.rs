@@ -1,8 +1,8 @@
-//! Slots for forks that are not on the task stack, because it is full or the head is unknown; or which have left it,
-//! because their worker runs them before their joins. These leave an empty task on the stack, which a thief may take as
-//! any other; the [floor](crate::protocol::limits) of the limits makes their joins cold.
+//! Slots for forks that are not on the task stack: it is full, or the head is unknown, or the worker runs the fork
+//! early, before its join. A fork that is run early leaves an empty task on the stack, which a thief may take like any
+//! other; the [floor](crate::protocol::limits) of the limits makes its join cold.
 //!
-//! Invariant: forks end newest first, so the newest kept fork is the next to be joined.
+//! Invariant: forks end newest first, so the newest kept fork is the next of these to be joined.
 
 use std::cell::{Cell, UnsafeCell};
 use std::ptr::NonNull;
@@ -17,10 +17,10 @@ use crate::protocol::state::JobState;
 #[derive(Default)]
 pub(crate) struct Aside {
     lists: UnsafeCell<Lists>,
-    /// The number of forks here because the task stack is full.
+    /// The number of forks that are here because the task stack is full.
     overflow: Cell<usize>,
-    /// Forks that the worker has run before their joins, newest last: the index of the slot where each lay on the
-    /// stack, and where it lies now.
+    /// Forks that the worker has run before their joins, newest last: each with the index of its former slot on the
+    /// stack, and its slot here.
     early: Cell<Vec<(usize, NonNull<Slot>)>>,
 }
 
@@ -35,7 +35,7 @@ struct Lists {
 impl Drop for Lists {
     fn drop(&mut self) {
         for slot in self.spare.drain(..) {
-            // SAFETY: `keep` leaked it from a box, and nobody uses it any more.
+            // SAFETY: `Own::spare` leaked the slot from a box, and nobody uses it any more.
             drop(unsafe { Box::from_raw(slot.as_ptr()) });
         }
     }
@@ -56,12 +56,12 @@ impl Own<'_, Aside> {
         f(unsafe { &mut *self.lists.get() }, item)
     }
 
-    /// The number of forks here.
+    /// Returns the number of forks in progress here.
     pub(crate) fn len(self) -> usize {
         self.with((), |lists, ()| lists.kept.len())
     }
 
-    /// Keeps the fork in `scratch`, in a slot that stays where it is until the fork is [taken back](Self::recycle).
+    /// Moves the fork from `scratch` to a slot that stays where it is until the fork is [taken back](Self::recycle).
     /// `push` returns whether it has shown the fork to thieves.
     pub(crate) fn keep(self, scratch: &Slot, push: impl FnOnce(NonNull<Job>) -> bool) {
         let slot = self.spare();
@@ -86,9 +86,9 @@ impl Own<'_, Aside> {
         result
     }
 
-    /// Moves the fork at this index of the stack, the newest that has not been run, away from its slot, so that the
-    /// worker can run it before its join; leaves an empty one there. `recall` calls its argument while no other thread
-    /// can use the slot; or returns `false`, if the fork is stolen.
+    /// Moves the fork at this index of the stack, the newest that has not been run, out of its slot, so that the worker
+    /// can run it before its join; leaves an empty task in the slot. `recall` calls its argument while no other thread
+    /// can use the slot, or returns `false` if the fork is stolen.
     pub(crate) fn take_early(
         self,
         index: usize,
@@ -96,7 +96,7 @@ impl Own<'_, Aside> {
         recall: impl FnOnce(&mut dyn FnMut()) -> bool,
     ) -> Option<NonNull<Job>> {
         let spare = self.spare();
-        // SAFETY: nobody else uses the spare slot, nor the other one while `recall` calls this.
+        // SAFETY: nobody else uses the spare slot, nor the slot on the stack while `recall` calls this.
         let mut take = || unsafe {
             spare.as_ref().fill_from(slot);
             job::empty(slot);
@@ -121,12 +121,12 @@ impl Own<'_, Aside> {
         self.with_early(below).checked_sub(1)
     }
 
-    /// Returns one more than the index of the newest fork that has been run early, or 0.
+    /// Returns one more than the index of the newest fork that has been run early; 0 if there is none.
     pub(crate) fn above_early(self) -> usize {
         self.with_early(|early| early.last().map_or(0, |(index, _)| index + 1))
     }
 
-    /// Returns where the fork at this index of the stack lies, if it has been run early. Forgets it.
+    /// Returns where the fork at this index of the stack lies, if it has been run early, and removes it from the list.
     pub(crate) fn ran_early(self, index: usize) -> Option<NonNull<Slot>> {
         self.with_early(|early| early.pop_if(|(newest, _)| *newest == index)).map(|(_, slot)| slot)
     }
@@ -139,7 +139,7 @@ impl Own<'_, Aside> {
         unsafe { &raw const (*slot.as_ptr()).job.state }
     }
 
-    /// Takes the newest kept fork, and whether thieves may have seen it.
+    /// Removes the newest kept fork from the list; returns its slot, and whether thieves may have seen it.
     pub(crate) fn newest(self) -> (NonNull<Slot>, bool) {
         self.with((), |lists, ()| lists.kept.pop()).expect("forks and joins are nested")
     }
@@ -164,7 +164,7 @@ impl Own<'_, Aside> {
         self.overflow.set(self.overflow.get() + 1);
     }
 
-    /// Moves the newest such fork, which no thief has seen, to `scratch`.
+    /// Moves the newest fork that found no room on the stack, and that no thief has seen, to `scratch`.
     pub(crate) fn recall_overflow(self, scratch: &Slot) {
         self.overflow.set(self.overflow.get() - 1);
         // SAFETY: the slot was just taken from the list, and never shown to a thief.

@@ -1,7 +1,7 @@
 //! Parts of the current thread's worker.
 //!
-//! Invariant: only the worker's thread uses an [`Own`]. Its maker promises that, and it cannot leave the thread; so it
-//! is sufficient proof for operations that only the owner of a queue or list may do.
+//! Invariant: only the worker's thread uses an [`Own`]. Its maker promises that, and an `Own` cannot leave the thread;
+//! so it proves the right to operations that only the owner of a queue or list may do.
 
 use std::marker::PhantomData;
 use std::ops::Deref;

@@ -37,7 +37,7 @@ impl List {
         self.blocks.get(len)?.take()
     }
 
-    /// Keeps a block with this list's layout, which nobody uses; returns whether it does.
+    /// Keeps a block with this list's layout, which nobody uses, if few are kept; returns whether it did.
     #[inline]
     fn push(&self, block: Block) -> bool {
         let len = self.len.get();
@@ -58,7 +58,7 @@ impl Drop for Kept {
     }
 }
 
-/// The layout of a list's blocks.
+/// Returns the layout of a list's blocks.
 const fn layout(list: usize) -> Layout {
     match Layout::from_size_align((list + 1) * UNIT, UNIT) {
         Ok(layout) => layout,
@@ -66,7 +66,7 @@ const fn layout(list: usize) -> Layout {
     }
 }
 
-/// The list whose blocks are for such values, if they are small.
+/// Returns the list whose blocks have room for a `T`, if it is small.
 const fn list_for<T>() -> Option<usize> {
     let units = size_of::<T>().div_ceil(UNIT);
     if 0 < units && units <= LISTS && align_of::<T>() <= UNIT { Some(units - 1) } else { None }
@@ -83,14 +83,14 @@ pub(crate) fn allocate<T>() -> NonNull<T> {
 
 #[inline]
 fn new_block(list: usize) -> Block {
-    // SAFETY: no size is zero.
+    // SAFETY: no layout has size zero.
     NonNull::new(unsafe { alloc(layout(list)) }).unwrap_or_else(|| handle_alloc_error(layout(list)))
 }
 
-/// Takes a value back.
+/// Takes a value out of its place, and frees the place.
 ///
 /// # Safety
-/// It is in a place from [`allocate`], which is not used afterwards.
+/// The value is in a place from [`allocate`], which is not used afterwards.
 #[inline]
 pub(crate) unsafe fn free<T>(place: NonNull<T>) -> T {
     let Some(list) = list_for::<T>() else {
@@ -99,7 +99,7 @@ pub(crate) unsafe fn free<T>(place: NonNull<T>) -> T {
     };
     // SAFETY: by the caller's promise.
     let value = unsafe { place.read() };
-    // SAFETY: `allocate` took it from this list, or from the allocator with the list's layout.
+    // SAFETY: `allocate` took the block from such a list, or from the allocator with the list's layout.
     unsafe {
         if KEPT.try_with(|kept| kept.0[list].push(place.cast())) != Ok(true) {
             free_block(place.cast(), list);
@@ -109,7 +109,7 @@ pub(crate) unsafe fn free<T>(place: NonNull<T>) -> T {
 }
 
 /// # Safety
-/// It is an allocation of this list's layout, which nobody uses.
+/// The block is an allocation of this list's layout, which nobody uses.
 #[inline]
 unsafe fn free_block(block: Block, list: usize) {
     // SAFETY: by the caller's promise.
@@ -122,7 +122,7 @@ mod tests {
 
     fn make<T>(value: T) -> NonNull<T> {
         let place = allocate();
-        // SAFETY: it is a new place for it.
+        // SAFETY: the place is new, and made for a `T`.
         unsafe { place.write(value) };
         place
     }
@@ -135,7 +135,7 @@ mod tests {
     fn a_value_comes_back_and_its_memory_serves_the_next() {
         fn there_and_back<T: PartialEq + std::fmt::Debug + Copy>(value: T) {
             let place = make(value);
-            // SAFETY: it is not used afterwards.
+            // SAFETY: the place is not used afterwards.
             assert_eq!(unsafe { free(place) }, value);
         }
         there_and_back(1_u8);
@@ -165,15 +165,15 @@ mod tests {
         impl Drop for Late {
             fn drop(&mut self) {
                 let place = make(3);
-                // SAFETY: it is not used afterwards.
+                // SAFETY: the place is not used afterwards.
                 assert_eq!(unsafe { free(place) }, 3);
             }
         }
         thread_local!(static LATE: Late = const { Late });
         let thread = std::thread::spawn(|| {
-            // Registered first, so it goes last.
+            // Registered first, so dropped last.
             LATE.with(|_| ());
-            // SAFETY: it is not used afterwards.
+            // SAFETY: the place is not used afterwards.
             unsafe { free(make(4)) }
         });
         assert_eq!(thread.join().unwrap(), 4);

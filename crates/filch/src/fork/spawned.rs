@@ -1,6 +1,7 @@
 //! Jobs that may outlive their spawner: closures on the heap, one word each.
 //!
-//! Invariant: a [`Spawned`] is run exactly once, and its borrows outlive the run; its maker ensures that by waiting.
+//! Invariant: a [`Spawned`] is run exactly once, and its borrows outlive the run; its maker ensures the latter by
+//! waiting.
 
 use std::mem::{ManuallyDrop, MaybeUninit};
 use std::ptr::NonNull;
@@ -23,7 +24,7 @@ struct Boxed<F> {
     work: F,
 }
 
-/// A capture of a job whose borrows may end with the job's last act, before the job returns.
+/// A capture of a job. The capture's borrows may end with the job's last act, before the job returns.
 ///
 /// Until a closure's call returns, Rust assumes that its captured references are valid, and the compiler may read
 /// through them, except for captures in a `MayDangle`. The value must be taken out: dropping a `MayDangle` leaks it.
@@ -48,7 +49,7 @@ impl<T> MayDangle<T> {
 
     /// Takes the capture out, while its borrows are alive.
     pub fn into_inner(self) -> T {
-        // SAFETY: `new` initialized it, and nothing else makes or empties one.
+        // SAFETY: `new` initialized the value, and nothing else makes or empties a `MayDangle`.
         unsafe { self.0.assume_init() }
     }
 }
@@ -67,7 +68,7 @@ impl Spawned {
     /// The borrows of `work` outlive its run, and `work` does not unwind.
     pub(crate) unsafe fn new<F: FnOnce() + Send>(work: F) -> Self {
         let place = allocate();
-        // SAFETY: it is allocated for this.
+        // SAFETY: the place was allocated for this value.
         unsafe { place.write(Boxed { header: Header { run: run::<F> }, work }) };
         Self(place.cast())
     }
@@ -95,7 +96,7 @@ impl Spawned {
 /// # Safety
 /// `header` is the head of a `Boxed<F>` from [`allocate`], which this consumes.
 unsafe fn run<F: FnOnce()>(header: NonNull<Header>) {
-    // Its memory goes before the work runs: the next job may have it.
+    // Frees the memory before the work runs, so that the next job can have it.
     // SAFETY: by the caller's promise.
     let Boxed { work, .. } = unsafe { free(header.cast::<Boxed<F>>()) };
     abort_on_panic("a job that nobody joins panicked", work);

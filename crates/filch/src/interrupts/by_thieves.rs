@@ -1,11 +1,11 @@
 //! Interrupts that thieves send themselves.
 //!
 //! **Paper.** Umut A. Acar, Arthur Charguéraud and Mike Rainey, *Scheduling Parallel Programs by Work Stealing with
-//! Private Deques*, PPoPP 2013, section 4: where owners must answer, the first way to reach one in the middle of a long
-//! task is for the idle processor to interrupt it. The paper does not build it.
+//! Private Deques*, PPoPP 2013, section 4: if owners must answer, the first way to reach an owner in the middle of a
+//! long task is that the idle processor interrupts it. The paper does not build this way.
 //!
-//! Invariant: a thread is called only while it is in the list, which is emptied, by [`Answering`], before any of them
-//! may end.
+//! Invariant: a thread is interrupted only while it is in the list. [`Answering`] empties the list before any of the
+//! threads may end.
 
 use std::cell::Cell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -26,8 +26,9 @@ impl Calls {
         Self { period, threads: Mutex::default() }
     }
 
-    /// Interrupts `worker`, whom this thief has asked, if the thief has waited for a period; `since` says since when,
-    /// if it has begun. The system orders the request before the signal.
+    /// Interrupts `worker`, which this thief has asked, if the thief has waited for a period. `since` is when the wait
+    /// began or the thief last interrupted a worker; `None` if neither has happened. The system orders the request
+    /// before the signal.
     pub(crate) fn call(&self, worker: usize, since: &Cell<Option<Instant>>) {
         let now = Instant::now();
         let Some(begun) = since.get() else {
@@ -37,11 +38,11 @@ impl Calls {
         if now.duration_since(begun) < self.period {
             return;
         }
-        // Otherwise another thief interrupts somebody, or the pool ends; there will be a next time.
+        // If the lock is taken, another thief interrupts somebody, or the pool ends; this thief tries again later.
         if let Ok(threads) = self.threads.try_lock()
             && let Some(&thread) = threads.get(worker)
         {
-            // SAFETY: the invariant; the list is locked.
+            // SAFETY: the thread is in the list, which is locked; so by the invariant it has not ended.
             unsafe { send(thread) };
             since.set(Some(now));
         }
@@ -52,11 +53,11 @@ impl Calls {
     }
 }
 
-/// While it exists, thieves interrupt these threads of a pool.
+/// Lets thieves interrupt these threads of a pool while it exists.
 pub(crate) struct Answering(Arc<Calls>);
 
 impl Answering {
-    /// `threads`: by worker.
+    /// `threads` are the workers' threads, by worker.
     pub(crate) fn new(calls: &Arc<Calls>, threads: Vec<Name>) -> Self {
         *calls.threads() = threads;
         Self(Arc::clone(calls))

@@ -1,6 +1,6 @@
-//! The handler of the signal that interrupts workers, and who receives it.
+//! The handler of the signal that interrupts workers, and the threads that receive the signal.
 //!
-//! Invariant: as of [`interrupts`](super).
+//! Invariant: that of [`interrupts`](super).
 
 use std::cell::Cell;
 use std::io;
@@ -22,7 +22,7 @@ thread_local! {
     static IS_PASSING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// While it exists, signals interrupt the current thread, a worker. A signal that arrives too late still finds the
+/// Lets signals interrupt the current thread, a worker, while it exists. A signal that arrives too late still finds the
 /// handler.
 pub(crate) struct Listening {
     _handler: Arc<Handler>,
@@ -35,7 +35,7 @@ impl Listening {
         WORKER.set(front);
         // The handler must see the whole pointer.
         Native::compiler_fence();
-        // The thread that started it has [blocked](crate::machine::signals::Held) the signal.
+        // The thread that started this one has [blocked](crate::machine::signals::Held) the signal.
         mask(libc::SIG_UNBLOCK, &the_signal());
         Self { _handler: handler }
     }
@@ -63,7 +63,7 @@ static INSTALLED: PerProcess<Mutex<Installed>> = PerProcess::new();
 #[allow(clippy::disallowed_types, reason = "a static needs the concrete type's constant constructor")]
 static FORMER: std::sync::atomic::AtomicPtr<sigaction> = std::sync::atomic::AtomicPtr::new(null_mut());
 
-/// Keeps the signal handler installed while any exists.
+/// Keeps the signal handler installed while any `Handler` exists.
 pub(crate) struct Handler(());
 
 impl Handler {
@@ -79,9 +79,9 @@ impl Handler {
             // requires.
             let outcome = unsafe {
                 let mut outcome = libc::sigaction(SIGNAL, null(), &raw mut former);
-                // In the child of a `fork()` it may be there: its parent's.
+                // In the child of a `fork()` our handler may be installed already: the parent's.
                 if outcome == 0 && !is_own(&former) {
-                    // Signals that must not interrupt the former handler.
+                    // Blocks the signals that must not interrupt the former handler.
                     own.sa_mask = former.sa_mask;
                     pass_on_to(former);
                     outcome = libc::sigaction(SIGNAL, &raw const own, null_mut());
@@ -106,7 +106,8 @@ fn is_own(action: &sigaction) -> bool {
 fn pass_on_to(former: sigaction) {
     let is_handler = former.sa_sigaction != libc::SIG_DFL && former.sa_sigaction != libc::SIG_IGN;
     let former = if is_handler {
-        // Never freed, since a handler may be reading it: a few bytes each time a program had its own handler.
+        // Never freed, since a handler may be reading it. This costs a few bytes each time that a program had its own
+        // handler.
         let former: &'static sigaction = Box::leak(Box::new(former));
         keep(former);
         ptr::from_ref(former).cast_mut()
@@ -147,7 +148,8 @@ extern "C" fn answer(signal: c_int, info: *mut siginfo_t, context: *mut c_void) 
     }
     // SAFETY: the pointer is null, or to an action that is never freed. Acquire: pairs with `pass_on_to`.
     let Some(former) = (unsafe { FORMER.load(Ordering::Acquire).as_ref() }) else { return };
-    // A handler that the program has put before ours, and which passes signals on to it, may later be the former one.
+    // The former handler may itself pass signals on to ours, because the program once put it before ours. This check
+    // breaks the cycle.
     if IS_PASSING.replace(true) {
         return;
     }

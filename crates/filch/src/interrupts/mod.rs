@@ -1,21 +1,21 @@
 //! Interrupts, which make workers answer thieves in the middle of a long task.
 //!
 //! **Paper.** Umut A. Acar, Arthur Charguéraud and Mike Rainey, *Scheduling Parallel Programs by Work Stealing with
-//! Private Deques*, PPoPP 2013, section 4: where owners must answer, a long task without forks and joins keeps all
-//! thieves waiting, so a thread ticks, and the owners answer on each tick.
+//! Private Deques*, PPoPP 2013, section 4: if owners must answer, a long task without forks and joins keeps all thieves
+//! waiting; so a thread ticks, and the owners answer on each tick.
 //!
-//! **Three ways.** A tick raises a flag, which tasks check by [`poll`] or [`Worker::poll`](crate::Worker::poll). Or it
-//! is a signal, whose handler answers wherever the task is, unless the worker is using its deque, as the worker's own
-//! flag says; the worker then answers soon anyway. Or there is no clock, and thieves send the signal themselves, to the
-//! worker that they [ask](crate::interrupts::by_thieves).
+//! **Three ways.** A tick raises a flag, which tasks check by [`poll`] or [`Worker::poll`](crate::Worker::poll). Or a
+//! tick is a signal, whose handler answers wherever the task is, unless the worker's own flag says that the worker is
+//! using its deque; then the worker answers soon anyway. Or there is no clock, and thieves send the signal themselves,
+//! to the worker that they [ask](crate::interrupts::by_thieves).
 //!
 //! **The signal** is `SIGURG`, which few programs use, and which is ignored by default: a signal that arrives after the
 //! handler is gone does no harm. The handler does not allocate, lock or make system calls, except that PDQ-S reads the
 //! system's clock on processors without a readable counter. On a thread that is not a worker, it passes the signal on
 //! to the previous handler.
 //!
-//! **No ticks unless a thief waits.** A tick costs a switch to the ticker and back, and a signal to each worker, some 5
-//! to 10 % of two processors at the default period. The paper's clock always ticks; ours does if it is
+//! **No ticks unless a thief waits.** A tick costs a switch to the ticker and back, and a signal to each worker. At the
+//! default period, that is some 5 to 10 % of two processors. The paper's clock always ticks; ours does if it is
 //! [steady](Interrupts::steady), and otherwise only while thieves find nothing: see [`ticks`](crate::protocol::ticks).
 //!
 //! Invariant: no signal is sent to a worker's thread that may have ended, and the handler finds no worker on a thread
@@ -95,14 +95,14 @@ impl Interrupts {
         Self { by: By::Flag, period: Self::DEFAULT_PERIOD, is_steady: false }
     }
 
-    /// Sends `SIGURG` on each tick to each worker that is awake, whose handler answers thieves; tasks need do nothing.
-    /// Unix only.
+    /// Sends `SIGURG` on each tick to each worker that is awake. The signal's handler answers thieves; tasks need do
+    /// nothing. Unix only.
     ///
     /// While such a pool exists, the program's own handler for that signal, if any, is called only on threads that are
-    /// not workers of such a pool. Afterwards it is restored. Tasks' system calls are restarted; those that never are,
-    /// such as `nanosleep`, may return early with `EINTR`, which std hides.
+    /// not workers of such a pool. Afterwards it is restored. Tasks' system calls are restarted; calls that are never
+    /// restarted, such as `nanosleep`, may return early with `EINTR`, which std hides.
     ///
-    /// It has neither effect nor cost on pools whose thieves need no answer.
+    /// This setting has neither effect nor cost on pools whose thieves need no answer.
     ///
     /// ```
     /// # #[cfg(unix)] {
@@ -120,11 +120,11 @@ impl Interrupts {
     }
 
     /// Lets a thief that waits for an answer send `SIGURG` itself, to the worker that it asks: the paper's first way.
-    /// There is no clock; a thief sends one once it has found nothing for a period, and again after each further
+    /// There is no clock; a thief sends a signal once it has found nothing for a period, and again after each further
     /// period. The rest is as with [`Interrupts::signal`].
     ///
     /// Pools whose owners deal tasks out themselves, such as that of [`PdqS`](filch_queue::PdqS), cannot be built with
-    /// it: their thieves ask nobody in particular.
+    /// this setting: their thieves ask nobody in particular.
     ///
     /// ```
     /// # #[cfg(unix)] {
@@ -160,7 +160,7 @@ impl Interrupts {
     }
 
     /// Lets the clock tick also while no thief waits, as the paper's clock does: to measure what ticks cost, or to
-    /// bound the wait of a thief that has just asked by a period. It changes nothing where there is no clock.
+    /// bound by a period the wait of a thief that has just asked. Changes nothing if there is no clock.
     ///
     /// ```
     /// let steady = filch::Interrupts::flag().steady();

@@ -1,10 +1,10 @@
-//! The direct task stack: a pool whose tasks lie in slots, generic over the index protocol that says which of them
-//! thieves may take.
+//! The direct task stack: a pool whose tasks lie in slots. It is generic over the index protocol, which says which
+//! tasks thieves may take.
 //!
 //! Forks and joins that the [limits](crate::protocol::limits) admit are in [`fast_path`](crate::fork::fast_path). The
 //! cold paths are the pool's own: [`Split`](super::Split) and [`Wool`](super::Wool) are such pools.
 //!
-//! Invariant: the limits admit a push only where the slot is the owner's and no thief need know of the task, and a pop
+//! Invariant: the limits admit a push only if the slot is the owner's and no thief need know of the task, and a pop
 //! only of a task that no thief can have.
 
 use std::io;
@@ -31,7 +31,7 @@ use crate::worker::{core::Core, home::Home};
 /// How many of its private tasks an owner shares.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Share {
-    /// Half, or what the pool shares on request, if somebody wants work.
+    /// As many as the pool shares on request.
     Half,
     All,
 }
@@ -42,7 +42,7 @@ pub(crate) enum Share {
 /// # Safety
 /// Implementations give out each index once, to the owner or to one thief, and keep the file head's invariant of the
 /// limits.
-// As on `Pool`, since this is what other types lack first.
+// As on `Pool`: for a type that is no pool, the compiler may first miss this trait.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no kind of task pool",
     label = "neither `Split`, `Wool`, `Queued<…>` nor `Heartbeat<…>`",
@@ -73,7 +73,7 @@ pub(crate) unsafe trait Direct: Tuned + Sized + Send + Sync + 'static {
     /// The task is the worker's newest.
     unsafe fn take_back(own: Own<'_, Self>, front: &Front, home: &Home, index: usize) -> bool;
 
-    /// Whether it can [recall](Direct::recall) tasks.
+    /// Whether the pool can [recall](Direct::recall) tasks.
     const RECALLS: bool = false;
 
     /// Makes the task at `index`, below `head`, private, and calls `take` while no thief can share it; all tasks above
@@ -85,7 +85,7 @@ pub(crate) unsafe trait Direct: Tuned + Sized + Send + Sync + 'static {
     /// Shares this much of the tasks below the head, which is on the stack.
     fn give(here: &Here<'_, Self>, share: Share);
 
-    /// Reports that the wait for the stolen task at `index` is over. Its state becomes fresh.
+    /// Reports that the wait for the stolen task at `index` is over, and makes the task's state fresh.
     ///
     /// # Safety
     /// The task was the worker's newest.
@@ -108,7 +108,7 @@ pub(crate) unsafe trait Direct: Tuned + Sized + Send + Sync + 'static {
         true
     }
 
-    /// Shares on behalf of this worker, which has the front `front`, as the worker `thief`.
+    /// Shares on behalf of this pool's worker, whose front is `front`, as the worker `thief`.
     fn share_for(&self, _front: &Front, _thief: &Home) -> Insisted {
         Insisted::Shared(0)
     }
@@ -116,7 +116,7 @@ pub(crate) unsafe trait Direct: Tuned + Sized + Send + Sync + 'static {
     /// Whether the stack may have tasks that nobody has stolen.
     fn may_have_tasks(own: Own<'_, Self>) -> bool;
 
-    /// Whether a thief would take a task pushed here, at `index` on the stack, where the limits do not admit it.
+    /// Whether a thief would take a task pushed here, at `index` on the stack, if the limits do not admit the push.
     fn wants_work(here: &Here<'_, Self>, index: usize) -> bool;
 }
 
@@ -128,7 +128,7 @@ pub(super) fn index_of<D: Direct>(here: &Here<'_, D>) -> usize {
 
 /// Returns the pool's word queue.
 fn words<'w, D: Direct>(here: &Here<'w, D>) -> Own<'w, Queued<ChaseLev>> {
-    // SAFETY: it is a part of the worker's pool.
+    // SAFETY: the word queue is a part of the worker's pool.
     unsafe { here.pool().part(D::words) }
 }
 
@@ -151,7 +151,7 @@ unsafe impl<D: Direct> Plumbing for D {
     type Settings = <D as Tuned>::Settings;
 
     fn create(workers: usize, room: Room, settings: &<D as Tuned>::Settings, places: &Places) -> io::Result<Vec<Self>> {
-        // Few programs fork both with and without the head, and a queue grows.
+        // Few programs fork both with and without the head, so the word queues begin small; they grow.
         let few = Room { tasks: 1 << 5, is_asked: true };
         let queues = Queued::create(workers, few, &QueueSettings::default(), places)?;
         let stacks = Stack::reserve(workers, room.tasks)?;
@@ -194,7 +194,8 @@ unsafe impl<D: Direct> Plumbing for D {
         let index = index_of(&here);
         let height = Height::on_stack(index);
         if home.may_have_newer(height) {
-            // Beyond the end, nobody looks at it.
+            // A task beyond the end has no slot, and no thief takes it; so a state that stays fresh stands in for its
+            // own.
             let state = pool.stack().get(index).map_or(&raw const front.scratch.job.state, |job| &raw const job.state);
             // SAFETY: the task stays where it is; jobs that run before it use the slots above.
             unsafe {
@@ -209,7 +210,7 @@ unsafe impl<D: Direct> Plumbing for D {
         } else {
             NonNull::new(here.head()).expect("a slot").cast::<Job>()
         };
-        // Perhaps by one of those jobs.
+        // The first branch, or one of those jobs, may have run the task early.
         let early = if Self::RECALLS { home.ran_early(index) } else { None };
         // SAFETY: the caller promises that the task is the newest.
         let settled = if unsafe { Self::take_back(pool, front, &home, index) } || is_aside {
@@ -224,7 +225,7 @@ unsafe impl<D: Direct> Plumbing for D {
             settled
         };
         let Some(early) = early else { return (job, settled) };
-        // The one in the slot was empty.
+        // The task in the slot was an empty one.
         // SAFETY: the slot is this worker's, and its job has been run.
         let settled = unsafe {
             let settled = early.as_ref().job.state.settled().expect("it ran where the worker found it");
@@ -235,7 +236,7 @@ unsafe impl<D: Direct> Plumbing for D {
     }
 
     unsafe fn push_word(here: &Here<'_, Self>, job: NonNull<Job>) -> bool {
-        // SAFETY: the caller promises that the job stays.
+        // SAFETY: the caller promises that the job stays where it is.
         let pushed = unsafe { words(here).push(job) };
         if pushed {
             wake_next(&*here.home());
@@ -268,7 +269,7 @@ unsafe impl<D: Direct> Plumbing for D {
         let pool = &victim.pool;
         match pool.steal() {
             StealIndex::Index(index) => {
-                // Ask ahead: the next thief finds the answer. A sleeper cannot ask again.
+                // Asks ahead, so that the next thief finds the answer. A sleeper cannot ask again.
                 let asks = || here.pool().asks_ahead() || here.home().common.dormitory.sleepers().any();
                 if !pool.has_shared() && asks() {
                     Self::ask(here.core(), victim);
@@ -338,7 +339,7 @@ unsafe impl<D: Direct> Plumbing for D {
 
     fn has_own(here: &Here<'_, Self>) -> bool {
         let height = if here.is_on_stack() { index_of(here) } else { 0 };
-        // Thieves take the oldest first, so the newest that has not been run tells whether one is left.
+        // Thieves take the oldest first, so the newest fork that has not been run tells whether any is left.
         let newest = here.home().aside().newest_below(height).and_then(|index| here.pool().seen().stack().get(index));
         newest.is_some_and(|job| matches!(job.state.status(), Status::Fresh | Status::Offered))
             || !words(here).is_empty()

@@ -1,8 +1,8 @@
 //! Fork and join on frames: the task lies on the frame of its fork, and the pool holds its address.
 //!
 //! **Invariants.**
-//! * I1: forks and joins of one worker are nested, so the newest word that the owner finds is that of the task it
-//!   joins, or that task is stolen.
+//! * I1: forks and joins of one worker are nested, so the newest word that the owner finds is that of the task that it
+//!   joins, unless this task is stolen.
 //! * I2: a frame does not end before its task is popped or settled.
 
 use std::marker::PhantomData;
@@ -51,8 +51,8 @@ impl<'f, P: OnFrames, B: Body> Guard<'f, P, B> {
     /// Returns where the fork was made.
     #[inline(always)]
     fn here(&self) -> Here<'f, P> {
-        // SAFETY: the fork has consumed the `Here` that this recreates; such a pool has no stack, and one user at a
-        // time has the result.
+        // SAFETY: the fork has consumed the `Here` that this recreates; such a pool has no stack, and only one result
+        // is in use at a time.
         unsafe { Here::new(self.front, null_mut()) }
     }
 }
@@ -69,10 +69,10 @@ impl<P: OnFrames, B: Body> Drop for Guard<'_, P, B> {
 /// Takes back a fork's job, or waits until its thief has settled it.
 ///
 /// # Safety
-/// Called once for each push, with its result, after every later push of the worker has been popped.
+/// Called once for each push, with the push's result, after every later push of the worker has been popped.
 #[inline(always)]
 unsafe fn pop<P: OnFrames>(here: Here<'_, P>, job: NonNull<Job>, pushed: bool, meanwhile: Meanwhile) -> Popped {
-    // SAFETY: the caller promises that it is the newest one.
+    // SAFETY: the caller promises that the job is the newest one.
     if !pushed || unsafe { P::take_word_back(&here, job) } {
         return (job, Settled::Unrun);
     }

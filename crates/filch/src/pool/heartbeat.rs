@@ -4,26 +4,26 @@
 //! Scheduling: Provable Efficiency for Nested Parallelism*, PLDI 2018, <https://doi.org/10.1145/3192366.3192391>.
 //!
 //! **Idea.** A forked task is *latent*: its address is on a stack that only the owner sees, and is usually popped from
-//! it again. When a beat is due, the owner *promotes* its oldest latent task: it pushes the task to a queue that
-//! thieves see. So a fork costs a private push, the work since the last promotion pays for the next, and since the
-//! oldest task is the largest, few promotions are needed.
+//! there. When a beat is due, the owner *promotes* its oldest latent task: it pushes the task to a queue that thieves
+//! see. So a fork costs a private push, and the work since the last promotion pays for the next one. Since the oldest
+//! task is the largest, few promotions are needed.
 //!
 //! **Fields.** `latent` and `promoted`: private to the owner. `words`: the queue, with its protocol. `due`, `ticker`:
 //! see [`beat`](crate::protocol::beat).
 //!
 //! **Invariants.**
 //! * I1: `latent` holds the forks in progress, oldest first, and exactly those below `promoted` have been promoted; so
-//!   the newest word of `words` is that of the newest promoted task, or that task is stolen.
+//!   the newest word of `words` is that of the newest promoted task, unless this task is stolen.
 //! * I2: a worker that waits for a stolen task has no latent tasks: older tasks were promoted before it, and newer ones
 //!   have been joined. A worker that waits for anything else promotes all its tasks before it sleeps.
 //!
 //! **Edges.** Those of the queue. Thieves do not see latent tasks, and only the owner knows whether a task was
-//! promoted; the flag for a due beat is a hint. So promotion adds nothing to check beyond the queue.
+//! promoted; the flag for a due beat is a hint. So promotion adds no edge to those of the queue.
 //! [`beat`](crate::protocol::beat) argues why the clock does not sleep while somebody forks.
 //!
-//! **Sleep.** As in [`Queued`]: a fence and a look at the sleepers follow each push of a promoted task. With
-//! [`Request`], a sleeper has raised the flags of all victims between two fences, as in
-//! [`sleep`](crate::protocol::sleep); with [`Clock`], the next beat wakes it.
+//! **Sleep.** A fence and a look at the sleepers follow each push of a promoted task. With [`Request`], a sleeper has
+//! raised the flags of all victims between two fences, as in [`sleep`](crate::protocol::sleep); with [`Clock`], the
+//! next beat wakes it.
 //!
 //! **Departures.** The paper counts steps, and promotes in the scheduler's loop; here a fork reads a flag. The paper
 //! promotes the outermost of all kinds of latent parallelism; loops here have none, since they split on request.
@@ -53,19 +53,21 @@ use crate::shared::policy::Wait;
 use crate::worker::core::Core;
 use crate::worker::plumbing::{Plumbing, Pool, Room};
 
-/// A task pool whose owner promotes one task, the oldest, to the queue `Q` on each beat; thieves see only promoted
-/// tasks; from *Heartbeat Scheduling* (Acar, Charguéraud, Guatto, Rainey and Sieczkowski, 2018).
+/// A task pool whose owners promote their oldest task to the queue `Q` on each beat; thieves see only promoted tasks.
+/// From *Heartbeat Scheduling* (Acar, Charguéraud, Guatto, Rainey and Sieczkowski, 2018).
 ///
-/// A fork and its join touch nothing shared: a push to a private stack, a load, a pop. `B` says when a beat is due:
-/// [`Clock`], the paper's way, every 100 µs; or [`Request`], when a thief has found nothing. Its settings are
-/// [`HeartbeatSettings`].
+/// A fork and its join write nothing shared: they are a push to a private stack, a load, and a pop. `B` says when a
+/// beat is due: with [`Clock`], the paper's way, every 100 µs by default; with [`Request`], when a thief has found
+/// nothing. The pool's settings are [`HeartbeatSettings`].
 ///
-/// A worker notices a due beat when it forks, when it calls [`wants_work`](crate::Worker::wants_work), as loops do, and
-/// while it waits. During a long task that does none of these, thieves cannot reach its worker's earlier forks. So on
-/// this pool, even less than on others, nothing may *depend* on both branches of a fork running at the same time.
+/// A worker notices a due beat when it forks or polls, when it calls [`wants_work`](crate::Worker::wants_work), as
+/// loops do, and while it waits. During a long task that does none of these, thieves cannot reach its worker's earlier
+/// forks. So on this pool, even less than on others, nothing may *depend* on both branches of a fork running at the
+/// same time.
 ///
-/// `Q` is any queue that [`Queued`] takes; a queue whose tasks are all stealable at once, such as
-/// [`ChaseLev`](filch_queue::ChaseLev), suits best. If the queue is full, tasks stay latent.
+/// `Q` is any queue that [`Queued`] takes, provided its thieves can withdraw their requests and take only their
+/// victims' tasks; a queue whose tasks are all stealable at once, such as [`ChaseLev`](filch_queue::ChaseLev), suits
+/// best. If the queue is full, tasks stay latent.
 ///
 /// ```
 /// use filch::pool::{Heartbeat, Pool, Request};
@@ -133,8 +135,8 @@ pub trait Beat: Sealed + Send + Sync + 'static {
     const ON_REQUEST: bool;
 }
 
-/// A beat every 100 µs, or as soon after as the system wakes a thread, and one at the first fork after a time without
-/// forks. Thieves wait for it.
+/// A beat every 100 µs by default, or as soon after as the system wakes a thread, and one at the first fork after a
+/// time without forks. Thieves wait for the next beat.
 ///
 /// The pool has an additional thread, which sleeps while nobody forks; a pool of one worker has none. See [`Heartbeat`]
 /// for an example.
@@ -194,7 +196,7 @@ pub struct HeartbeatSettings<Q: Queue<Native>, B: Beat = Clock> {
 }
 
 impl<Q: Queue<Native>, B: Beat> HeartbeatSettings<Q, B> {
-    /// Settings with those of the beat, a [`Period`] for a [`Clock`], and the parameters of the queue.
+    /// Combines the settings of the beat, a [`Period`] for a [`Clock`], and the parameters of the queue.
     pub fn of(beat: B::Settings, queue: Q::Params) -> Self {
         Self { beat, queue }
     }
@@ -247,7 +249,7 @@ impl<'w, Q: Queue<Native>, B: Beat> Own<'w, Heartbeat<Q, B>> {
     }
 
     fn words(self) -> Own<'w, Queued<Q>> {
-        // SAFETY: it is a part of the worker's pool.
+        // SAFETY: the queue is a part of the worker's pool.
         unsafe { self.part(|pool| &pool.words) }
     }
 
@@ -269,8 +271,8 @@ impl<'w, Q: Queue<Native>, B: Beat> Own<'w, Heartbeat<Q, B>> {
 }
 
 impl<Q: Queue<Native>, B: Beat> Heartbeat<Q, B> {
-    /// Acts on a beat that is due: promotes a job, lowers the flag, then wakes a sleeper and the clock. If there is
-    /// nothing to promote, the flag stays raised.
+    /// Acts on a beat that is due: promotes a job, lowers the flag, then wakes a sleeper and the clock. If nothing can
+    /// be promoted, the flag stays raised.
     #[cold]
     #[inline(never)]
     fn act_on_beat(here: &Here<'_, Self>) {
@@ -344,7 +346,7 @@ unsafe impl<Q: Queue<Native>, B: Beat> Plumbing for Heartbeat<Q, B> {
         settings: &HeartbeatSettings<Q, B>,
         places: &Places,
     ) -> io::Result<Vec<Self>> {
-        // The first fork's beat starts the clock, if there is one.
+        // If there is a clock, the flags begin raised, so that the first fork starts it.
         let has_clock = B::period(&settings.beat).is_some() && workers > 1;
         const { assert!(Q::WITHDRAWS, "an owner that only forks does not come to the queue, where a thief may wait for it") };
         const { assert!(Q::BY_VICTIM, "a thief does not learn whose task it has") };

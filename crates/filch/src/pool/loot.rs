@@ -1,23 +1,23 @@
 //! The settings of a pool on a word queue; and stealing several tasks at once.
 //!
-//! This file and [`queued`](super::queued) refer to each other, since they are one pool: this is its handling of
-//! several tasks.
+//! This file and [`queued`](super::queued) refer to each other, since they are one pool: this one handles several tasks
+//! at once.
 //!
 //! **Idea.** A thief that wins several tasks runs one and keeps the others in its own queue, where other thieves find
-//! them. So the tasks of one worker spread by halves instead of one by one. It runs the [newest](super::First) first,
-//! as Lace's paper has it, unless it is told otherwise.
+//! them. So the tasks of one worker spread by halves instead of one by one. A thief runs the [newest](super::First)
+//! first, as in Lace's paper, unless its settings say otherwise.
 //!
 //! **Invariants.**
 //! * L1: only an idle worker hauls. Its stack and its own queue are empty, so the tasks it keeps are older than any it
-//!   forks afterwards. A join then finds the word of its own task first or, if that was stolen, another word.
+//!   forks afterwards. A join then finds the word of its own task first or, if its task was stolen, another word.
 //! * L2: a thief [claims](crate::protocol::state::JobState::keep) a job before it pushes the word, so the owner knows
 //!   that the job is stolen, and the winner of the word learns the owner.
 //! * L3: an idle worker takes its kept tasks before it looks elsewhere, so it neither sleeps nor leaves its seat to a
-//!   guest while it keeps any; and while it works, thieves see kept tasks like any other word.
+//!   guest while it keeps any; and while it works, thieves see the kept tasks in its queue like any other word.
 //!
-//! **Progress.** An owner may sleep for a job that nobody runs yet, while its keeper runs another task, which it won
-//! before. That task waits only for its own forks, and no kept job is among them, since another worker forked it. So
-//! the keeper returns to the kept job.
+//! **Progress.** An owner may sleep for a job that nobody runs yet, because the job's keeper runs another task. That
+//! task waits only for its own forks. No kept job is one of these, since other workers forked the kept jobs. So the
+//! keeper returns to the kept job.
 //!
 //! **Leapfrogging.** A thief's kept tasks do not descend from the task it runs, so a worker that waits strictly must
 //! not run them; such a pool [is refused](refusal).
@@ -61,22 +61,22 @@ pub struct QueueSettings<Q: Queue<Native>> {
 }
 
 impl<Q: Queue<Native>> QueueSettings<Q> {
-    /// Settings with these queue parameters, and thieves that take one task at a time.
+    /// Returns settings with these queue parameters, and with thieves that take one task at a time.
     pub fn of(params: Q::Params) -> Self {
         Self { params, loot: None }
     }
 
     /// Lets idle thieves take several tasks at once: one to run, the others for their own queue. A number is the most
-    /// that they take, and the queue's parameters say how many of a victim's tasks these are.
+    /// tasks that they take; within this limit, the queue's parameters say how many.
     ///
     /// On a queue whose thieves need the owner's answer, a stolen task may have to wait for the end of another that the
     /// same thief took with it. So no branch may wait for another to start.
     ///
     /// Such a pool must not [wait](crate::Wait) strictly, nor be interrupted by [signals](crate::Interrupts::signal) if
-    /// its owners answer thieves: [`BuildError::Unfit`](crate::BuildError::Unfit).
+    /// its owners answer thieves: otherwise building it returns [`BuildError::Unfit`](crate::BuildError::Unfit).
     ///
     /// # Panics
-    /// If it is no task.
+    /// If thieves could take no task.
     #[must_use]
     pub fn loot(self, haul: impl Into<Haul>) -> Self
     where
@@ -108,8 +108,8 @@ impl<Q: Queue<Native>> fmt::Debug for QueueSettings<Q> {
     }
 }
 
-/// Why thieves cannot take several tasks at once in a pool with this way of waiting, and with owners that do or do not
-/// answer from a signal handler.
+/// Returns why thieves cannot take several tasks at once in a pool that waits in this way, and whose owners answer from
+/// a signal handler if `answers_signals`; `None` if they can.
 pub(super) fn refusal(wait: Wait, answers_signals: bool) -> Option<&'static str> {
     if wait.is_strict() {
         return Some(
@@ -135,7 +135,8 @@ impl<Q: Queue<Native>> Queued<Q> {
             let insists = || here.home().want_answer(victim);
             let first = pool.attempt(thief, |thief| loot.take(thief, &mut spoils), insists);
             if matches!(first, Steal::Task(_)) && matches!(Q::PROMISES.stealable, Stealable::OnRequest) {
-                // Answers to a request that was being withdrawn: no other thief could take them from the handle.
+                // The handle may hold answers to a request that was being withdrawn. No other thief could take them
+                // from it.
                 spoils.extend(std::iter::from_fn(|| thief.quiesce()));
             }
             first.map(|task| (task_to_job(task), thief.taken_from().unwrap_or(victim)))

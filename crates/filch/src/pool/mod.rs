@@ -4,7 +4,7 @@
 //!   and push and pop touch nothing shared.
 //! * [`Wool`]: the direct task stack of Wool. Its oldest tasks are public, each with a state word on which owner and
 //!   thieves compete; the others are private.
-//! * [`Queued`]: any word queue of [`filch_queue`]. A task is on its forker's frame, and its address in the queue.
+//! * [`Queued`]: a word queue of [`filch_queue`]. A task is on its forker's frame, and its address in the queue.
 //! * [`Heartbeat`]: the same, except that tasks stay private until their owner, on a beat, promotes the oldest to the
 //!   queue.
 //!

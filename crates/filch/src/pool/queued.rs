@@ -1,16 +1,16 @@
 //! A task pool on any word queue: a task lies on the frame of its fork, and the queue holds its address.
 //!
-//! This file and [`loot`] refer to each other, since they are one pool: its handling of single tasks, and of several at
-//! once.
+//! This file and [`loot`] refer to each other, since they are one pool: this one handles single tasks, that one several
+//! at once.
 //!
 //! **Invariants.** Those of [tasks on frames](super::frames): I1, I2.
 //!
-//! **Givers.** Where a task that a handle returns need not be [its victim's](Queue::BY_VICTIM), the thief keeps the job
-//! for its owner, as it does with one of several: so whoever runs it wakes the right worker. A strict leapfrogger gives
-//! such a job back to its owner.
+//! **Givers.** A handle may return a task that was not [its victim's](Queue::BY_VICTIM). The thief then records the
+//! owner in the job, as it does when it takes several; so the worker that runs the job wakes the right owner. A strict
+//! leapfrogger gives such a job back to its owner.
 //!
-//! **Sleep.** A push does not fence before its look at the sleepers. A worker about to sleep makes up for that by a
-//! barrier on all processors or, where the system has none or they are not ready yet, by letting some time pass: see
+//! **Sleep.** Most pushes do not fence before their look at the sleepers. A worker about to sleep makes up for that by
+//! a barrier on all processors or, if the system has none or they are not quick yet, by letting some time pass: see
 //! [`has_pushed`](crate::protocol::waiting::has_pushed).
 
 use std::any::type_name;
@@ -37,8 +37,8 @@ use crate::shared::policy::Wait;
 use crate::worker::core::Core;
 use crate::worker::plumbing::{Plumbing, Pool, Room};
 
-/// A task pool on the word queue `Q`: for every algorithm of [`filch_queue`] whose owner's end is last in, first out,
-/// and that returns each task once. The compiler refuses others:
+/// A task pool on the word queue `Q`, which is any algorithm of [`filch_queue`] whose owner's end is last in, first
+/// out, and that returns each task once. The compiler refuses others:
 ///
 /// ```compile_fail
 /// use filch::{ThreadPool, pool::Queued};
@@ -47,14 +47,14 @@ use crate::worker::plumbing::{Plumbing, Pool, Room};
 /// let pool = ThreadPool::builder().pool::<Queued<IdempotentLifo>>().workers(2).build();
 /// ```
 ///
-/// When the queue is full, a fork runs its second branch after the first.
+/// If the queue is full, a fork runs its second branch after the first.
 ///
-/// Its settings are [`QueueSettings`].
+/// The pool's settings are [`QueueSettings`].
 pub struct Queued<Q: Queue<Native>> {
     owner: UnsafeCell<Q::Owner>,
     thieves: Thieves<Q>,
     /// Jobs that were popped too soon and did not fit back into the queue, oldest first; and stolen jobs for which an
-    /// idle worker has no room.
+    /// idle worker's queue had no room.
     kept: Cell<Vec<Task>>,
     /// How thieves take several tasks, if they may.
     pub(super) loot: Option<Loot<Q>>,
@@ -66,7 +66,7 @@ pub struct Queued<Q: Queue<Native>> {
     kept_back: usize,
     /// Whether there are barriers for workers about to sleep.
     pub(super) has_barriers: bool,
-    /// Whether the worker is using its owner's end, for a signal handler that interrupts it.
+    /// Whether the worker is using its owner's end. A signal handler that interrupts the worker reads this.
     is_busy: <Native as Memory>::AtomicBool,
 }
 
@@ -97,7 +97,7 @@ impl<Q: Queue<Native>> Queued<Q> {
     /// Whether thieves wait for the worker to answer, so that a signal may have to make it answer.
     const ANSWERS: bool = Q::PROMISES.owner_must_poll;
 
-    /// Whether thieves leave some of the newest tasks to their owner, whatever it does.
+    /// Whether thieves leave some of the newest tasks to their owner, whatever the owner does.
     const KEEPS_BACK: bool = matches!(Q::PROMISES.stealable, Stealable::AllButNewest | Stealable::OtherBlocks);
 }
 
@@ -140,8 +140,8 @@ impl<'w, Q: Queue<Native>> Own<'w, Queued<Q>> {
         self.with_owner(|owner| steal_by::<Q>(owner, thief, attempt, insists))
     }
 
-    /// Answers thieves from a signal handler; returns `false` if the worker is using its owner's end, and so will soon
-    /// answer itself.
+    /// Answers thieves from a signal handler. Returns `false` if the queue's thieves need no answer, or if the worker
+    /// is using its owner's end, and so will soon answer itself.
     ///
     /// Allocates nothing: with signals, a worker steals one task at a time, for which there is always room.
     fn interrupt(self) -> bool {
@@ -158,7 +158,7 @@ impl<'w, Q: Queue<Native>> Own<'w, Queued<Q>> {
         self.with_owner(Owner::poll);
     }
 
-    /// Answers thieves that wait for it, before something else begins.
+    /// Before something else begins, answers thieves that cannot [withdraw](Queue::WITHDRAWS) their requests.
     fn answer(self) {
         if !Q::WITHDRAWS {
             self.poll();
@@ -204,7 +204,7 @@ impl<'w, Q: Queue<Native>> Own<'w, Queued<Q>> {
         result
     }
 
-    /// For the worker of this `index`. `insists`: as [`steal_by`] has it.
+    /// Tries to steal from `victim`, as the worker `index`. `insists` is as for [`steal_by`].
     pub(super) fn steal_from(self, index: usize, victim: usize, insists: impl Fn()) -> Steal<NonNull<Job>> {
         let stolen = match &self.seen().thieves {
             Thieves::Everybodys(thieves) => Q::steal_alike(&thieves[victim]),
@@ -227,7 +227,7 @@ impl<'w, Q: Queue<Native>> Own<'w, Queued<Q>> {
 
     pub(super) fn sees_work_of(self, victim: usize) -> bool {
         if Q::PROMISES.owner_must_poll && !self.is_empty() {
-            // Nobody could steal its tasks while it sleeps, so it stays awake and polls.
+            // Nobody could steal this worker's tasks while it sleeps, so it stays awake and polls.
             return true;
         }
         match &self.seen().thieves {
@@ -256,8 +256,8 @@ impl<'w, Q: Queue<Native>> Own<'w, Queued<Q>> {
     }
 }
 
-/// Claims a job for the worker `thief`, so that whoever runs it learns that it is `owner`'s, or whose it is if it was
-/// kept before.
+/// Claims a job for the worker `thief`, and records `owner` in it, unless an earlier thief has recorded the job's
+/// owner. So the worker that runs the job learns its owner.
 ///
 /// # Safety
 /// The queue gave the job to this thread alone.
@@ -302,10 +302,10 @@ unsafe impl<Q: Queue<Native>> Plumbing for Queued<Q> {
     const KEEPS: bool = true;
     const BY_VICTIM: bool = Q::BY_VICTIM;
     const MAX_WORKERS: usize = match Q::PROMISES.memory_model {
-        // Whoever is alone needs no fence.
+        // A worker that is alone needs no fence.
         MemoryModel::OneThread => 1,
         _ if Q::THIEVES_ALIKE => MAX_WORKERS,
-        // With a handle, and perhaps a request slot, for each pair of workers, this many take some 100 MiB.
+        // With a handle, and perhaps a request slot, for each pair of workers, this many workers take some 100 MiB.
         _ => 1 << 10,
     };
 
@@ -393,7 +393,8 @@ unsafe impl<Q: Queue<Native>> Plumbing for Queued<Q> {
         let push = |owner: &mut Q::Owner| (owner.len_hint(), owner.push(job_to_task(job)).is_ok());
         let (older, pushed) = here.pool().with_owner(push);
         let kept_back = if Self::KEEPS_BACK { here.pool().kept_back } else { 0 };
-        // A thief whose claim makes `older` too small, and who gives it back, looks again before it sleeps.
+        // If a thief's claim makes `older` too small, and the thief gives the claim back, it looks again before it
+        // sleeps.
         if older >= kept_back {
             has_pushed(&*here.home(), older == kept_back);
         }
@@ -459,7 +460,8 @@ unsafe impl<Q: Queue<Native>> Plumbing for Queued<Q> {
         !here.pool().is_empty()
     }
 
-    /// Makes visible all pushes of owners that did not see this worker, for which no thief waits while it sleeps.
+    /// Makes visible all pushes of owners that did not see this worker's announcement. Before that, answers thieves
+    /// that would wait for this worker while it sleeps.
     fn settle(here: &Here<'_, Self>) {
         if matches!(Q::PROMISES.steal_progress, Progress::WaitsForOwner) {
             here.pool().poll();

@@ -3,8 +3,8 @@
 //! **Paper.** Tom van Dijk and Jaco van de Pol, *Lace: Non-blocking Split Deque for Work-Stealing*, MuCoCoS 2014.
 //!
 //! **Idea.** Tasks lie in the slots of a per-worker array, from fork to join. [`protocol::split`](split) says who may
-//! take which task, and folds the owner's part into the two [limits](crate::protocol::limits), so that a fork writes
-//! the task, compares twice, and calls twice.
+//! take which task, and folds the owner's part into the two [limits](crate::protocol::limits), so that a fork and its
+//! join write the task, compare twice, and call both branches.
 //!
 //! **Fields.** `stack`: slots, written by the owner; a thief reads the slots that it has won and leaves the results
 //! there. `shared`: tail, split and the all-stolen hint, on their own cache line; used by thieves and the owner's cold
@@ -15,9 +15,9 @@
 //!
 //! **Departures.** Lace keeps one head per worker in memory and tests flags; here the head is in a register and
 //! requests overwrite the limits, so that the fast path has two compares. Lace answers a split request only while there
-//! is something to share; here a request may also stay armed on the push limit, because thieves sleep. What is shared
-//! and taken back is [`Sharing`]: by default not what the paper prints, and exactly that with [`Sharing::OnRequest`] of
-//! half.
+//! is something to share; here a request may also stay armed on the push limit, because thieves sleep. [`Sharing`] says
+//! how many tasks are shared and taken back: exactly as many as in the paper with [`Sharing::OnRequest`] of half, but
+//! not by default.
 
 use std::cell::UnsafeCell;
 use std::ptr::NonNull;
@@ -39,8 +39,8 @@ use crate::worker::plumbing::{Insisted, Tuned};
 /// The split deque with its direct task stack, from *Lace* (van Dijk and van de Pol, 2014). The default.
 ///
 /// Once tasks have proved short, push and pop touch nothing that thieves write, except when somebody asks for work or
-/// sleeps for want of it. Stealing is lock-free. The stack is reserved address space; when it is full, further tasks
-/// are kept aside, invisible to thieves.
+/// sleeps for want of it. Stealing is lock-free. The stack is reserved address space; if it is full, further tasks are
+/// kept aside, invisible to thieves.
 #[derive(Debug)]
 pub struct Split {
     stack: Stack,
@@ -73,12 +73,12 @@ impl Split {
 
     /// Returns the height of the stack as other threads see it.
     fn seen_height(&self, front: &Front) -> usize {
-        // There is no head before the worker starts and after it leaves, which may be at any time.
+        // There is no head before the worker starts and after it leaves. It may do either at any time.
         NonNull::new(front.seen_head()).map_or(0, |head| self.stack.index_of(head.as_ptr()))
     }
 
-    /// Takes the turn, and gives `f` the owner's part and the view that it works on. Then wakes whom that has shared
-    /// tasks for.
+    /// Takes the turn, and gives `f` the owner's part and the view of the stack. Then wakes workers for the tasks that
+    /// `f` has shared.
     fn enter<R>(
         own: Own<'_, Self>,
         front: &Front,
@@ -95,7 +95,7 @@ impl Split {
     }
 }
 
-/// What can be set of a [`Split`] pool.
+/// The settings of a [`Split`] pool.
 ///
 /// ```
 /// use filch::Builder;

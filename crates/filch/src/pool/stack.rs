@@ -11,7 +11,7 @@ use filch_memory::{Atomic, Memory, Native, Ordering};
 use self::pages::Pages;
 use crate::fork::slot::{Job, Slot};
 
-/// The size of a page, at least. A stack begins at a page, as if it had a mapping of its own.
+/// The smallest size of a page. A stack begins at a page, as if it had a mapping of its own.
 const PAGE: usize = 4096;
 
 /// A reserved array of slots.
@@ -19,9 +19,9 @@ const PAGE: usize = 4096;
 pub(crate) struct Stack {
     slots: NonNull<Slot>,
     capacity: usize,
-    /// Whether to forget which slots have been used.
+    /// Whether to forget, once the stack is empty, which slots have been used.
     is_to_forget: <Native as Memory>::AtomicBool,
-    /// The mapping, which it shares with the pool's other stacks.
+    /// The mapping, which this stack shares with the pool's other stacks.
     _memory: Arc<Pages>,
 }
 
@@ -37,7 +37,7 @@ impl Stack {
         let each =
             capacity.checked_mul(size_of::<Slot>()).and_then(|bytes| bytes.max(1).checked_next_multiple_of(PAGE));
         let (each, bytes) = each.and_then(|each| Some((each, each.checked_mul(stacks)?))).ok_or_else(too_large)?;
-        // One mapping for all: each takes the system microseconds, when it is made and when it is given back.
+        // One mapping for all stacks: the system takes microseconds to make a mapping, and to take it back.
         let memory = Arc::new(Pages::reserve(bytes)?);
         let bottom = NonNull::new(memory.as_mut_ptr()).ok_or(io::ErrorKind::OutOfMemory)?;
         let stack = |index: usize| {
@@ -96,7 +96,8 @@ impl Stack {
     }
 
     fn ever_used(&self) -> usize {
-        // From the bottom, where programs are, since a look takes memory for the system's tables.
+        // Searches from the bottom, where programs use the stack, since a look costs memory for the system's page
+        // tables.
         let was_used = |index: &usize| self.get(*index).is_some_and(Job::was_used);
         let bound = (0..usize::BITS).map(|bits| 1 << bits).find(|index| !was_used(index));
         let (mut used, mut unused) = (0, bound.map_or(self.capacity, |bound| bound.min(self.capacity)));
@@ -163,7 +164,7 @@ mod pages {
 
     impl Drop for Pages {
         fn drop(&mut self) {
-            // SAFETY: `reserve` allocated it with this layout, and it is freed once.
+            // SAFETY: `reserve` allocated the memory with this layout, and it is freed once.
             unsafe { dealloc(self.memory.as_ptr(), self.layout) };
         }
     }

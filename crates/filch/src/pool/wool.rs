@@ -14,7 +14,7 @@
 //! **Invariants.** Those of the protocol.
 //!
 //! **Cost.** A private fork: as on `Split`. A public fork: the cold path with a fence, since a sleeper may wait for the
-//! task; its join: a compare-and-swap. Wool's fork has no fence, since its thieves do not sleep.
+//! task; its join: a compare-and-swap. The paper's fork has no fence, since its thieves do not sleep.
 
 use std::cell::UnsafeCell;
 use std::num::NonZeroU32;
@@ -34,13 +34,13 @@ use crate::worker::{home::Home, plumbing::Tuned};
 
 /// The direct task stack of *Wool* (Karl-Filip Faxén, 2010).
 ///
-/// The oldest tasks are public: owner and thieves compete for each on its own state word. The others are private, and
-/// cost the same as on [`Split`](crate::pool::Split). Thieves that find all public tasks stolen ask for more, and get
-/// `CHUNK` slots; once the owner has joined `PRIVATISE_AFTER` public tasks that nobody stole, it takes slots back. The
-/// defaults are the paper's. [`WoolSettings`] sets them at run time.
+/// Once tasks have proved short, only the oldest are public. The owner and thieves compete for each public task on its
+/// own state word. The others are private, and cost the same as on [`Split`](crate::pool::Split). Thieves that find all
+/// public tasks stolen ask for more, and get `CHUNK` slots; once the owner has joined `PRIVATISE_AFTER` public tasks
+/// that nobody stole, it takes slots back. The defaults are the paper's. [`WoolSettings`] sets them at run time.
 ///
 /// A public fork and its join cost a fence and a compare-and-swap. Stealing is lock-free. The stack is reserved address
-/// space; when it is full, further tasks are kept aside, invisible to thieves.
+/// space; if it is full, further tasks are kept aside, invisible to thieves.
 ///
 /// ```
 /// use filch::{Builder, pool::Wool};
@@ -118,7 +118,7 @@ impl<const CHUNK: u32, const PRIVATISE_AFTER: u32> Wool<CHUNK, PRIVATISE_AFTER> 
         &self.stack.get(index).expect("the public part ends with the stack").state
     }
 
-    /// Gives `f` the owner's part. Then wakes whom that has shared tasks for.
+    /// Gives `f` the owner's part. Then wakes workers for the tasks that `f` has shared.
     fn enter<R>(own: Own<'_, Self>, home: &Home, f: impl FnOnce(&mut public::Owner) -> R) -> R {
         // SAFETY: only this thread uses the owner's part, and `f` is one operation of the protocol, which runs nothing
         // else: I4 there.

@@ -83,7 +83,7 @@ impl Follow {
 
     /// Returns for how many workers there is processor time.
     ///
-    /// Numbers the processors of the threads, not those of the process, because a program may bind its first thread to
+    /// Counts the processors of the threads, not those of the process, because a program may bind its first thread to
     /// one. Numbers them together, because it may bind each worker to another.
     fn admitted(&self, own: usize) -> usize {
         // Relaxed: a thread that has just ended has no processors.

@@ -1,4 +1,4 @@
-//! The tables of fronts: their cold operations, for a pool of one type.
+//! The tables of the fronts' cold operations, for a pool of one type.
 //!
 //! Invariant: a table is called only with a `Here` at its own front, so the worker's pool is of the table's type.
 
@@ -74,7 +74,7 @@ unsafe fn pop_aside<P: Pool>(here: Here<'_, P>, meanwhile: Meanwhile) -> Popped 
             wait::wait_job(here, job, Height::aside(aside.len()), meanwhile)
         }
     };
-    // SAFETY: the slot is the newest, and settled.
+    // SAFETY: the slot comes from `newest`, and its job is settled or was not stolen.
     unsafe { aside.recycle(slot, &front.scratch) };
     (front.scratch_job(), settled)
 }

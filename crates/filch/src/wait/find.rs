@@ -23,13 +23,13 @@ use crate::worker::plumbing::{Insisted, Pool};
 
 /// Something for this worker to run.
 pub(super) enum Find {
-    /// A task won from a worker's pool, perhaps this worker's own; reluctantly, if others should have done it.
+    /// A task won from a worker's pool, perhaps this worker's own. `reluctantly`: whether others should have run it.
     Stolen { victim: usize, job: NonNull<Job>, reluctantly: bool },
     /// A task that this worker has won and claimed.
     Won(Won),
     /// A job that nobody waits for at a join.
     Spawned(Spawned),
-    /// Such a job that others should have run.
+    /// As [`Find::Spawned`], for a job that others should have run.
     Unwanted(Spawned),
 }
 
@@ -54,7 +54,7 @@ impl Find {
     const IS_WON: usize = 4;
     const KINDS: usize = 8;
 
-    /// Packs it in two words, which a function returns in registers.
+    /// Packs the find in two words, which a function returns in registers.
     pub(super) fn pack(self) -> (Task, usize) {
         match self {
             Self::Spawned(job) => (job.into_task(), Self::IS_SPAWNED),
@@ -70,7 +70,7 @@ impl Find {
     /// # Safety
     /// [`Find::pack`] made the two words, which are unpacked once.
     pub(super) unsafe fn unpack((task, how): (Task, usize)) -> Self {
-        // SAFETY: the word of such a find is that of a job.
+        // SAFETY: called for the two kinds whose word comes from `into_task`; the caller unpacks it once.
         let spawned = || unsafe { Spawned::from_task(task) };
         let (worker, job) = (how / Self::KINDS, task.as_ptr());
         match how % Self::KINDS {
@@ -97,9 +97,9 @@ impl Won {
     }
 }
 
-/// Runs what the worker has spawned since it forked the task of `state`, at the height `below`, which it is about to
-/// join; until the task has ended, if a thief has it or the worker runs it meanwhile. If the worker must not help, or
-/// its stack is low, it leaves all for later.
+/// Runs the jobs that the worker has spawned since it forked the task of `state` at the height `below`, which it is
+/// about to join. If the task ends meanwhile, run by a thief or early by the worker, leaves the remaining jobs for
+/// later; leaves all of them if the worker must not help, or its stack is low.
 ///
 /// # Safety
 /// The job of `state` stays where it is.
@@ -170,13 +170,13 @@ impl<'w, P: Pool, S: Fn(&Spot<'w, P>, usize, bool) -> Option<NonNull<Job>>> Vict
 }
 
 impl<'w, P: Pool> Spot<'w, P> {
-    /// Steals a task from `victim` if it `may`, through any number of lost races unless thieves [give up](OnLoss);
-    /// returns `None` if there is none. Asks for more.
+    /// Steals a task from `victim` if it `may`, and asks for more; otherwise only asks. After a lost race tries again,
+    /// unless thieves [give up](OnLoss). Returns `None` if it got no task.
     pub(super) fn steal(&self, victim: usize, may: bool) -> Option<NonNull<Job>> {
         self.steal_by(victim, may, |victim| P::steal(&self.here, victim))
     }
 
-    /// As [`Spot::steal`], for an idle worker: it may take several tasks, and keep the others.
+    /// As [`Spot::steal`], for an idle worker: it may take several tasks, and keep all but one.
     fn haul(&self, victim: usize, may: bool) -> Option<NonNull<Job>> {
         // SAFETY: an idle worker's stack is empty.
         let idle = unsafe { IdleHere::new(&self.here) };
@@ -231,13 +231,14 @@ impl<'w, P: Pool> Spot<'w, P> {
         stolen
     }
 
-    /// Finds a job that the worker has spawned itself, else its mail.
+    /// Finds a job that the worker has spawned itself, else a job from its mail.
     pub(super) fn find_own(&self) -> Option<Find> {
         let home = self.home();
         home.pop_spawned().or_else(|| home.next_mail()).map(Find::Spawned)
     }
 
-    /// Finds what an idle worker has been keeping waiting, if that has its turn, else a job of its own.
+    /// For an idle worker: finds work that it may have passed over, if such work has its turn; else a job of its own,
+    /// or mail.
     #[inline(always)]
     pub(super) fn find_near(&self) -> Option<Find> {
         self.next_spawned().map(Find::Spawned).or_else(|| self.find_near_rarely())
@@ -248,9 +249,9 @@ impl<'w, P: Pool> Spot<'w, P> {
         self.find_in_turn().or_else(|| self.find_own())
     }
 
-    /// As [`Spot::find_near`], in the middle of a task: the worker also has forks. Its newest comes first, job or fork;
-    /// but of its forks the oldest stands for the newest where the pool cannot
-    /// [take](crate::worker::plumbing::Plumbing::take_own) that.
+    /// As [`Spot::find_near`], in the middle of a task, when the worker also has forks. Its newest job or fork comes
+    /// first; if the pool cannot [take](crate::worker::plumbing::Plumbing::take_own) the newest fork, an older one
+    /// comes instead.
     pub(super) fn find_within(&self) -> Option<Find> {
         let newer_fork = || if self.here.forks_are_newer() { self.find_own_fork() } else { None };
         let spawned = || self.home().pop_spawned().map(Find::Spawned);
@@ -258,7 +259,8 @@ impl<'w, P: Pool> Spot<'w, P> {
         self.find_in_turn().or_else(newer_fork).or_else(spawned).or_else(|| self.find_own_fork()).or_else(mail)
     }
 
-    /// What [`Spot::find_within`] finds, if that is a job of its own: mostly that is the next of many.
+    /// Finds what [`Spot::find_within`] would find, if that is a job that the worker has spawned: mostly the next of
+    /// many.
     #[inline(always)]
     pub(super) fn next_spawned_within(&self) -> Option<Spawned> {
         if self.here.forks_are_newer() { None } else { self.next_spawned() }
@@ -306,17 +308,18 @@ impl<'w, P: Pool> Spot<'w, P> {
             .or_else(|| home.common.next_injected(Lane::Now).map(Find::Spawned))
     }
 
-    /// Takes the oldest thing that `victim` has.
+    /// Takes the oldest fork or job that `victim` has.
     fn find_at(&self, victim: usize, steal: &impl Fn(&Self, usize, bool) -> Option<NonNull<Job>>) -> Option<Find> {
         if victim == self.home().index { None } else { steal_oldest(&Target { spot: self, victim, steal }) }
     }
 
-    /// Takes the oldest thing that `victim` has, to run it while this worker waits for a task that `victim` has stolen.
+    /// Takes the oldest fork or job that `victim` has, to run it while this worker waits for a task that `victim` has
+    /// stolen.
     pub(super) fn leap_to(&self, victim: usize) -> Option<Find> {
         self.find_at(victim, &Self::steal).map(|find| self.claimed(find))
     }
 
-    /// Claims a find, if it is a task that has to be claimed.
+    /// Claims a find that is a stolen task. One that is run reluctantly is claimed when it runs.
     pub(super) fn claimed(&self, find: Find) -> Find {
         match find {
             Find::Stolen { victim, job, reluctantly: false } => Find::Won(self.claim_job(victim, job)),
@@ -324,8 +327,9 @@ impl<'w, P: Pool> Spot<'w, P> {
         }
     }
 
-    /// In its [turn](crate::worker::turns::Turns::is_next), finds what this worker may have passed over each time: its
-    /// mail, injected jobs of both lanes, and what other workers have. So nothing waits for ever.
+    /// If it is the [turn](crate::worker::turns::Turns::is_next) of work that this worker may have passed over each
+    /// time, finds such work: its mail, injected jobs of both lanes, and what other workers have. So nothing waits for
+    /// ever.
     fn find_in_turn(&self) -> Option<Find> {
         if self.home().turns.is_next(|| self.has_own()) { self.find_passed_over() } else { None }
     }
@@ -371,7 +375,7 @@ impl<'w, P: Pool> Spot<'w, P> {
     }
 
     /// For a worker with a low stack: [hesitates](Home::hesitates) while there is work that others should do, including
-    /// its own spawned jobs and forks, and in the end finds it after all.
+    /// its own spawned jobs and forks, and in the end finds such work after all.
     pub(super) fn find_reluctantly(&self, naps: &Cell<u32>) -> Option<Find> {
         if !self.sees_any() && !self.has_own() {
             return None;
@@ -389,7 +393,7 @@ impl<'w, P: Pool> Spot<'w, P> {
         self.home().has_own_spawned() || P::has_own(&self.here)
     }
 
-    /// As [`Spot::run`], for a waiting worker: its tasks meanwhile need not descend from the task it had stolen.
+    /// As [`Spot::run`], on a detour: the worker's tasks meanwhile need not descend from the task that it has stolen.
     pub(super) fn run_meanwhile(&self, find: Find) {
         self.home().on_detour(|| self.run(find));
     }
@@ -415,16 +419,17 @@ impl<'w, P: Pool> Spot<'w, P> {
         }
     }
 
-    /// Tries to steal from `victim`, and claims the loot, which the caller must run. With a guard, keeps the loot
-    /// only if that theft is still in progress after the steal; otherwise gives the loot back to its owner.
+    /// Tries to steal from `victim`, and claims the loot, which the caller must run. With a guard, keeps the loot only
+    /// if it was the victim's own task and the guard's theft is still [warm](Spot::is_warm) after the steal; otherwise
+    /// gives the loot back to its owner.
     pub(super) fn win(&self, victim: usize, guard: Option<(&JobState<Native>, Theft)>) -> Option<Won> {
         let is_cold = || guard.is_some_and(|(via, theft)| !self.is_warm(via, theft));
         if is_cold() {
             return None;
         }
         let won = self.claim_job(victim, self.steal(victim, true)?);
-        // The steal has acquired everything that the owner did before it published the loot, including the end of its
-        // former task.
+        // The steal has acquired everything that the owner did before it published the loot; if the guard's theft had
+        // ended by then, this look sees that.
         // Only the victim's own tasks are descendants.
         if is_cold() || guard.is_some() && won.owner != victim {
             let owner_sleeps = won.state().give_back();
@@ -440,7 +445,7 @@ impl<'w, P: Pool> Spot<'w, P> {
         Won { owner: self.claim(victim, won.state()), job }
     }
 
-    /// Runs what this worker has stolen and claimed.
+    /// Runs a task that this worker has stolen and claimed.
     pub(super) fn run_won(&self, won: Won) {
         if P::may_have_own(&self.here) {
             self.home().on_detour(|| self.run_stolen(won));
@@ -449,7 +454,7 @@ impl<'w, P: Pool> Spot<'w, P> {
         }
     }
 
-    /// Whether the thief is still running that job, with nothing unrelated inside it.
+    /// Whether the thief of `theft` is still running the job of `state`, with nothing unrelated inside it.
     pub(super) fn is_warm(&self, state: &JobState<Native>, theft: Theft) -> bool {
         !self.core.peers()[theft.thief].home.is_on_detour() && state.status() == Status::Stolen(theft)
     }
@@ -482,7 +487,7 @@ impl<'w, P: Pool> Spot<'w, P> {
         }
     }
 
-    /// The greatest possible number of tasks below the head, for leapfroggers that follow stolen tasks.
+    /// Returns the greatest possible number of tasks below the head, for leapfroggers that follow stolen tasks.
     fn height(&self) -> usize {
         P::height(&self.here)
     }

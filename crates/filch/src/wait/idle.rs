@@ -21,8 +21,8 @@ use crate::timeline::Activity;
 use crate::unwind::{AbortOnUnwind, abort_on_panic};
 use crate::worker::{core::Core, home::Home, latch::spawns_before, patience::Timed, plumbing::Pool};
 
-/// Lets a worker whose thread has not been started yet sleep. So a new pool's threads have nothing to do until there is
-/// work, and the thread that made the pool can take a seat at once.
+/// Puts a worker to sleep whose thread has not been started yet. So a new pool's threads have nothing to do until there
+/// is work, and the thread that made the pool can take a seat at once.
 ///
 /// # Safety
 /// No thread is that worker until its own begins, [asleep](Begins::Asleep), and its task stack is empty.
@@ -39,7 +39,7 @@ pub(crate) unsafe fn lie_down<P: Pool>(core: &Core<P>) {
 /// `start` or `exit` ends the process.
 ///
 /// # Safety
-/// No other thread is that worker, unless it begins asleep; and its task stack is empty.
+/// No other thread is that worker, unless the worker begins asleep; and the worker's task stack is empty.
 pub(crate) unsafe fn work<P: Pool>(
     core: &Core<P>,
     stack_size: usize,
@@ -72,7 +72,7 @@ pub(crate) unsafe fn work<P: Pool>(
     });
 }
 
-/// Lives as a stand-in, whenever it is needed. One that begins asleep is counted as at work.
+/// Lives as a stand-in, whenever that is needed. A stand-in that begins asleep is already counted as at work.
 fn stand_in<'w, P: Pool>(here: impl Fn() -> Here<'w, P>, spares: &Spares, core: &Core<P>, mut begins: Begins) {
     let (index, common) = (core.home.index, &core.home.common);
     while begins == Begins::Asleep || !common.is_over() {
@@ -87,7 +87,7 @@ fn stand_in<'w, P: Pool>(here: impl Fn() -> Here<'w, P>, spares: &Spares, core: 
         };
         let worker = Searching::idle(Spot::at(here()));
         worker.search(std::mem::replace(&mut begins, Begins::Awake), &is_over);
-        // Only the worker's own tasks: others run theirs.
+        // Runs only what this worker has itself: others run the rest.
         while let Some(find) = worker.spot.find_own().or_else(|| worker.spot.find_kept()) {
             worker.run(find);
         }
@@ -109,7 +109,8 @@ fn live<P: Pool>(here: Here<'_, P>, begins: Begins) {
         worker.run(find);
     }
     worker.spot.rest();
-    // Others may have seen the last job unfinished. It ended before one of them, or this worker, was the last to look.
+    // Others may sleep because they saw the last job unfinished. At least one worker looks after its end, and wakes
+    // them here.
     common.notify_all();
     mem::forget(living);
 }
@@ -117,8 +118,8 @@ fn live<P: Pool>(here: Here<'_, P>, begins: Begins) {
 /// Runs any permitted work, or sleeps, until the latch is over. A thread that adds to the `only` tasks must notify this
 /// worker afterwards.
 ///
-/// A recursion through scopes has this frame once per level, and no other of this file. So it is small: what looks for
-/// work has a frame of its own, which is gone when the work runs.
+/// A recursion through scopes has this frame once per level, and no other frame of this file. So this frame is small:
+/// the functions that look for work have frames of their own, which are gone when the work runs.
 ///
 /// # Safety
 /// Closure-style code is at `here`.
@@ -146,8 +147,8 @@ pub(crate) unsafe fn wait_until<P: Pool>(mut here: Here<'_, P>, latch: &Pending<
     mem::forget(waiting);
 }
 
-/// Returns what a waiting worker runs next, [packed](Find::pack), or `None` if the latch is over. If it is a spawned
-/// job, it has begun.
+/// Returns what a waiting worker runs next, [packed](Find::pack), or `None` if the latch is over. A spawned job already
+/// counts as begun.
 #[inline(never)]
 fn next_meanwhile<'w, P: Pool>(
     here: Here<'w, P>,
@@ -178,7 +179,7 @@ fn begins_meanwhile<P: Pool>(spot: &Spot<'_, P>, is_spawned: bool) {
     // The find may run long, and the worker does not answer meanwhile.
     spot.share();
     if is_spawned {
-        // Here, since the caller of `next_meanwhile` has no place for the job meanwhile.
+        // The job begins here, because keeping it during these calls would enlarge the frame of `wait_until`.
         home.begin_detour();
         home.turn(true, Activity::Job);
     }
@@ -198,11 +199,11 @@ pub(super) fn run_other<P: Pool>(here: Here<'_, P>, find: Find) {
     Spot::at(here).run_meanwhile(find);
 }
 
-/// Runs only `tasks`, and mail.
+/// Runs only `tasks`, and mail, until the latch is over.
 #[inline(never)]
 fn wait_confined<P: Pool>(here: Here<'_, P>, latch: &Pending<Native>, tasks: &SegQueue<Spawned>) {
     let spot = Spot::at(here);
-    // It wants only its own work, so that it is woken for none.
+    // The worker says that it wants only its own work, so no work wakes it.
     let own = spot.home().index as Wanted;
     search(&Confined { spot, tasks }, own, &|| latch.is_over());
 }
@@ -245,9 +246,9 @@ pub(crate) unsafe fn visit<P: Pool>(here: Here<'_, P>, work: &mut dyn FnMut(Here
 /// A worker that takes work of any kind: an idle one, with an empty stack, or a waiting one.
 struct Searching<'w, P: Pool> {
     spot: Spot<'w, P>,
-    /// How many times it has napped, on a low stack, while there was work.
+    /// How many times the worker has napped, on a low stack, while there was work.
     naps: Cell<u32>,
-    /// Jobs that a waiting worker has spawned above this mark may be part of the latch scope; `None` if the worker is
+    /// Jobs that a waiting worker has spawned above this mark may be part of the awaited scope; `None` if the worker is
     /// idle.
     mark: Option<&'w Cell<usize>>,
 }
@@ -257,7 +258,7 @@ impl<'w, P: Pool> Searching<'w, P> {
         Self { spot, naps: Cell::new(0), mark: None }
     }
 
-    /// Searches as an idle worker; one that began asleep has been woken.
+    /// Searches as an idle worker; a worker that begins asleep has just been woken.
     fn search(&self, begins: Begins, done: &dyn Fn() -> bool) {
         match begins {
             Begins::Awake => search(self, ANY, done),
@@ -339,7 +340,7 @@ impl<'w, P: Pool> Searcher for Searching<'w, P> {
 
     fn leaves_more(&self, find: &Find) -> bool {
         // A victim of one theft probably has more tasks, which are private until somebody asks.
-        // It may have jobs of its own for which nobody was woken, since this worker searched.
+        // This worker may have jobs of its own for which nobody was woken, since it was searching.
         matches!(find, Find::Stolen { .. }) || self.spot.sees_any() || self.spot.home().has_own_spawned()
     }
 
@@ -350,7 +351,7 @@ impl<'w, P: Pool> Searcher for Searching<'w, P> {
         }
     }
 
-    /// For an idle worker: also runs what it leaves in the worker's queue.
+    /// For an idle worker: runs the find, and then the work that it finds [near](Spot::find_near).
     fn run(&self, mut find: Find) {
         loop {
             self.spot.core.home.turns.note_find();
@@ -380,7 +381,7 @@ impl<'w, P: Pool> Searcher for Searching<'w, P> {
     }
 
     fn sees_any(&self) -> bool {
-        // The worker would have found its own work, unless it left that to others, or spawned it as a leaving guest.
+        // The worker would have found its own work, unless it left the work to others, or a leaving guest spawned it.
         let own = || {
             if self.mark.is_none() {
                 self.spot.home().has_own_spawned()

@@ -20,8 +20,8 @@ use crate::unwind::AbortOnUnwind;
 use crate::worker::trails::{Trail, Trails};
 use crate::worker::{core::Core, patience::Timed, plumbing::Pool};
 
-/// Waits until `job`, stolen from this worker, which forked it at this height, is settled; `meanwhile` says whether it
-/// may help others. What it spawns meanwhile comes before the next thing that it takes from others.
+/// Waits until `job` is settled, which this worker forked at this height and a thief stole. `meanwhile` says whether
+/// the worker may help others. Jobs that it spawns while it waits come before the next work that it takes from others.
 ///
 /// # Safety
 /// `job` was forked by this worker, and a thief has won it.
@@ -64,11 +64,11 @@ fn next_at_join<P: Pool>(here: Here<'_, P>, meanwhile: Meanwhile, state: &JobSta
 struct Joining<'w, P: Pool> {
     spot: Spot<'w, P>,
     helps: bool,
-    /// The number of failures to leapfrog since it last looked further.
+    /// The number of failures to leapfrog since the worker last looked further.
     failures: Cell<u32>,
-    /// Whether it has looked further since its last look before sleep.
+    /// Whether the worker has looked further since its last look before sleep.
     has_searched: Cell<bool>,
-    /// How many times it has napped, on a low stack, while there was work.
+    /// How many times the worker has napped, on a low stack, while there was work.
     naps: Cell<u32>,
 }
 
@@ -82,7 +82,7 @@ impl<'w, P: Pool> Joining<'w, P> {
         self.spot.home().common.wait
     }
 
-    /// The workers whose tasks it may run: the thief, or all.
+    /// Returns the workers whose tasks this one may run: none, the thief, or all.
     fn victims(&self, theft: Theft) -> &[Box<Core<P>>] {
         let peers = self.spot.core.peers();
         match self.strategy() {
@@ -94,7 +94,7 @@ impl<'w, P: Pool> Joining<'w, P> {
         }
     }
 
-    /// After a failure to leapfrog: looks further, if there have been enough of them.
+    /// Counts a failure to leapfrog, and looks further if there have been enough failures.
     fn further(&self, look: impl FnOnce() -> Option<Find>) -> Option<Find> {
         let home = self.spot.home();
         let (failures, adapted) = (self.failures.get() + 1, home.leaps.get());
@@ -118,7 +118,7 @@ impl<'w, P: Pool> Joining<'w, P> {
     /// Leapfrogs on a low stack, and leaves other work to other workers for a while.
     fn leap_low(&self, state: &JobState<Native>, theft: Theft) -> Option<Find> {
         let (spot, is_strict) = (&self.spot, self.strategy().is_strict());
-        // A worker that is not strict keeps what it has won, though it may be unrelated by then: only the owner may run
+        // A worker that is not strict keeps its loot, though the loot may be unrelated by then: only the owner may run
         // a returned job, and the owner may be waiting for another worker to run it.
         let guard = is_strict.then_some((state, theft));
         if (is_strict || P::BY_VICTIM)
@@ -188,7 +188,7 @@ impl<'w, P: Pool> Joiner for Joining<'w, P> {
 
     fn wanted(&self, theft: Theft) -> Wanted {
         match self.strategy() {
-            // It wants only its own work, so that it is woken for none.
+            // The worker says that it wants only its own work, so no work wakes it.
             _ if !self.helps => self.index() as Wanted,
             Wait::Leapfrog => theft.thief as Wanted,
             Wait::Transitive => PERHAPS,
@@ -212,7 +212,7 @@ impl<'w, P: Pool> Joiner for Joining<'w, P> {
             return spot.sees_any() || home.has_own_spawned();
         }
         if self.helps && self.strategy() == Wait::Transitive && !self.has_searched.replace(false) {
-            // Whoever else may have something to give has not been asked: the next leap does that.
+            // The workers beyond the thief that may have tasks have not been asked: the next leap asks them.
             self.failures.set(u32::MAX - 1);
             return true;
         }
@@ -220,7 +220,7 @@ impl<'w, P: Pool> Joiner for Joining<'w, P> {
     }
 }
 
-/// Searches, depth first, the workers that run descendants of the job in `state`, except its thief, for a task to
+/// Searches, depth first, the workers that run descendants of the job of `state`, except its thief, for a task to
 /// steal.
 fn leap_transitively<P: Pool>(spot: &Spot<'_, P>, state: &JobState<Native>, theft: Theft) -> Option<Find> {
     let home = spot.home();
@@ -240,8 +240,8 @@ fn search<P: Pool>(spot: &Spot<'_, P>, state: &JobState<Native>, theft: Theft, t
         let at = (trail.theft.thief, trail.next);
         let entry = peers[at.0].pool.stolen_at(at.1).map(|entry| (entry, entry.status()));
         trail.next += 1;
-        // Checked after reading the entry: if the theft that led here is still in progress, the entry was one of its
-        // descendants.
+        // Checked after the entry was read: if the theft that led here is still in progress, the entry descended from
+        // it.
         let via = trail.via.map_or(Some(state), |(worker, index)| peers[worker].pool.stolen_at(index));
         let is_warm = entry.is_some() && via.is_some_and(|via| spot.is_warm(via, trail.theft));
         if !is_warm {
@@ -271,7 +271,7 @@ mod tests {
     use crate::protocol::ticks::Tick;
     use crate::{Builder, Interrupts};
 
-    /// What a helping worker sees, and what one that only waits sees.
+    /// Returns what a helping worker sees, and what one that only waits sees.
     fn both<T>(joining: &mut Joining<'_, Split>, see: impl Fn(&Joining<'_, Split>) -> T) -> (T, T) {
         let [helps, waits] = [true, false].map(|helps| {
             joining.helps = helps;

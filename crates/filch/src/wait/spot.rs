@@ -24,12 +24,12 @@ impl<'w, P: Pool> Spot<'w, P> {
         self.here.home()
     }
 
-    /// Answers nobody from here on, until it looks for work again.
+    /// Tells the pool that the worker answers nobody until it looks for work again.
     pub(super) fn rest(&self) {
         P::rest(&self.here);
     }
 
-    /// Returns this place, for a job to run here meanwhile.
+    /// Returns the worker at this head, for a job to run here meanwhile.
     pub(super) fn below(&self) -> Here<'_> {
         // SAFETY: the front and head are exact; and the job cannot use this spot, by the invariant above.
         unsafe { Here::new(self.here.front(), self.here.head()) }
@@ -42,10 +42,10 @@ pub(super) trait Standing {
 
     fn core(&self) -> &Core<Self::Pool>;
 
-    /// As its pool [does](crate::worker::plumbing::Plumbing::settle), here.
+    /// Does what [`settle`](crate::worker::plumbing::Plumbing::settle) does in the worker's pool.
     fn settle(&self);
 
-    /// It answers nobody from here on.
+    /// As [`Spot::rest`].
     fn fall_silent(&self);
 }
 

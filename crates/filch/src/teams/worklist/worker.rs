@@ -247,7 +247,7 @@ impl<'s, T: Item, Q: Queue<Native>> ListWorker<'s, T, Q> {
         self.queue.offers(more);
     }
 
-    /// TaskCounts items that are about to be pushed for others.
+    /// Counts items that are about to be pushed for others.
     pub(super) fn count_given(&mut self, items: usize) {
         self.queue.tally.given += items as u64;
     }
@@ -269,7 +269,7 @@ impl<'s, T: Item, Q: Queue<Native>> ListWorker<'s, T, Q> {
         self.end == End::Homes && self.index == 0
     }
 
-    /// TaskCounts the first worker, which starts with the tasks, as away from home, before any worker looks.
+    /// Counts the first worker, which starts with the tasks, as away from home, before any worker looks.
     pub(super) fn set_out(&self) {
         if self.has_set_out() {
             self.counts.set_out();
