@@ -1,7 +1,7 @@
 //! How many jobs each worker has begun and ended; and the handler of panics in jobs that nobody joins.
 //!
-//! Invariant: one thread at a time writes a worker's counts. [`detached`](crate::worker::detached) explains what the two
-//! numbers say about a pool.
+//! Invariant: one thread at a time writes a worker's counts. [`detached`](crate::worker::detached) explains what the
+//! two numbers say about a pool.
 
 use std::any::Any;
 use std::sync::Arc;

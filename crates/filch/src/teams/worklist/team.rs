@@ -210,8 +210,8 @@ impl<Q: Queue<Native>> Team<Q> {
         let Members { threads, queues } = &mut self.members;
         threads.check_process();
         let shared = Shared::new(queues, self.end, &self.stop);
-        // Nothing unwinds from here until the queues are back. Each thread writes its worker and its state all the time,
-        // so both are padded to cache lines.
+        // Nothing unwinds from here until the queues are back. Each thread writes its worker and its state all the
+        // time, so both are padded to cache lines.
         let worker = |(index, queue)| Padded(ListWorker::new(index, queue, &shared));
         let mut workers: Vec<Padded<ListWorker<'_, T, Q>>> = queues.drain(..).enumerate().map(worker).collect();
         let states = shared.panic.catch(|| {
