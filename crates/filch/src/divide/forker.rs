@@ -250,6 +250,8 @@ impl Forker for Closures {
         I: Send,
         RB: Send,
     {
+        // Outside, the fork would move `a`, which need not be `Send`, to a worker.
+        assert!(current_home().is_some(), "{ON_A_WORKER}");
         let a = ByClosure(move || a(Self(())));
         let lending = Lending::new(item, move |item| ByClosure(move || b(Self(()), item)));
         fast_path::join_here(a, lending)

@@ -150,7 +150,8 @@ impl<F: FnOnce() -> R, R> Body for ByClosure<F> {
     #[cold]
     #[inline(never)]
     fn outside<B: Body<In = Any>>((a, b): (Self, B)) -> (R, B::Out) {
-        // SAFETY: only a near join calls this, and only bodies that `join` made are ever outside.
+        // SAFETY: only a near join calls this, so both branches fit a slot. `join` made them of parts that are `Send`;
+        // the other maker, a loop that lends an item, is never outside.
         unsafe { ThreadPool::global().common.enter_fork(a, b) }
     }
 }

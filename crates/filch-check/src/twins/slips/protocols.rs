@@ -145,7 +145,7 @@ fn of_sleep() -> Vec<Mutant> {
     };
     let unfenced = row(
         "waiting",
-        ("no-barrier-before-sleep", Slip::left_out((SEARCHING, "settles", "M::heavy_barrier"))),
+        ("no-barrier-before-sleep", Slip::left_out((SEARCHING, "settle", "M::heavy_barrier"))),
         "a push, one thief, one sleeper",
         Harm::Hang,
         "who sleeps overlooks a task that its owner pushed without a fence, since that one had not seen that the queue was emptied",
