@@ -13,7 +13,8 @@ use std::thread;
 
 use common::{throw, thrown_by, wait_for, watchdog};
 use filch::inside::host::{
-    Countdown, Crew, Fifo, Host, Lease, MayDangle, Seat, Thread, has_pending, here, join, run_one, workers_here,
+    Countdown, Crew, Fifo, Host, Lease, MayDangle, Seat, Thread, current_index, has_pending, join, run_one,
+    workers_here,
 };
 use filch::pool::{Heartbeat, Queued, Request, Split, Wool};
 use filch::{Builder, Wait};
@@ -69,7 +70,7 @@ fn what_starts_a_thread_may_fork() {
             let sums = Arc::clone(&late);
             let begin = |seat: Seat| Thread::start(None, None, move || seat.run(2 << 20, || (), || ()));
             let now = crew.come_late(seats, move |seat| {
-                sums.lock().unwrap().push((here(), sum(0, 1000)));
+                sums.lock().unwrap().push((current_index(), sum(0, 1000)));
                 begin(seat)
             });
             let threads: Vec<Thread> = now.into_iter().map(begin).collect::<Result<_, _>>().unwrap();
@@ -152,7 +153,7 @@ fn joins_compute_on_every_kind_and_from_outside() {
         with_crews(workers, Wait::default(), |crew| assert_eq!(crew.enter(|| fib(18)), 2584));
     }
     assert_eq!(fib(18), 2584);
-    assert_eq!(here(), None);
+    assert_eq!(current_index(), None);
 }
 
 #[test]
@@ -242,8 +243,12 @@ fn workers_start_and_leave_on_request() {
             let (index, crew) = (seat.index(), &crew);
             let (started, left) = (&started, &left);
             s.spawn(move || {
-                let is_here =
-                    move || assert_eq!((crew.here(), here(), workers_here()), (Some(index), Some(index), Some(3)));
+                let is_here = move || {
+                    assert_eq!(
+                        (crew.current_index(), current_index(), workers_here()),
+                        (Some(index), Some(index), Some(3))
+                    );
+                };
                 let start = || {
                     is_here();
                     started.fetch_add(1, SeqCst);
@@ -253,7 +258,11 @@ fn workers_start_and_leave_on_request() {
                     left.fetch_add(1, SeqCst);
                 };
                 seat.run(2 << 20, start, exit);
-                assert_eq!((crew.here(), here(), workers_here()), (None, None, None), "it is not a worker any more");
+                assert_eq!(
+                    (crew.current_index(), current_index(), workers_here()),
+                    (None, None, None),
+                    "it is not a worker any more"
+                );
             });
         }
         wait_for("starting", || started.load(SeqCst) == 3);
@@ -282,7 +291,7 @@ fn jobs_with_a_lease_run_after_the_owner_has_gone() {
             start.recv().unwrap();
             // The spawner's lease outlives the push.
             let job = move || {
-                done.send(here().is_some()).unwrap();
+                done.send(current_index().is_some()).unwrap();
                 drop(held);
             };
             // SAFETY: the job borrows nothing.
@@ -334,7 +343,7 @@ fn visit_all(crew: &Crew, visits: &AtomicUsize) {
         let captured = MayDangle::new((crew, visits, &countdown));
         let job = move || {
             let (crew, visits, over) = captured.into_inner();
-            assert_eq!(crew.here(), Some(worker));
+            assert_eq!(crew.current_index(), Some(worker));
             VISITS.set(VISITS.get() + 1);
             visits.fetch_add(1, SeqCst);
             // SAFETY: counted once; the countdown outlives the wait below.
@@ -435,7 +444,7 @@ fn a_thread_may_take_a_seat_for_life() {
             let other = seats.pop().unwrap();
             seats.pop().unwrap().occupy(2 << 20).unwrap();
             let thread = thread::spawn(move || other.run(2 << 20, || (), || ()));
-            assert_eq!((crew.here(), here()), (Some(0), Some(0)));
+            assert_eq!((crew.current_index(), current_index()), (Some(0), Some(0)));
             assert_eq!(fib(15), 610);
             let visits = AtomicUsize::new(0);
             visit_all(&crew, &visits);

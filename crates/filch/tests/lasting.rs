@@ -9,7 +9,7 @@ use std::sync::mpsc::channel;
 use std::thread;
 
 use common::{EveryPool, throw, thrown_by, watchdog};
-use filch::inside::host::{Countdown, Crew, Host, Lease, here, join, run_one};
+use filch::inside::host::{Countdown, Crew, Host, Lease, current_index, join, run_one};
 use filch::pool::Pool;
 use filch::{Builder, ThreadPool};
 
@@ -75,7 +75,7 @@ fn a_thread_that_has_taken_a_seat_for_life() {
         let other = seats.pop().unwrap();
         seats.pop().unwrap().occupy(2 << 20).unwrap();
         let thread = thread::spawn(move || other.run(2 << 20, || (), || ()));
-        assert_eq!((crew.here(), here()), (Some(0), Some(0)));
+        assert_eq!((crew.current_index(), current_index()), (Some(0), Some(0)));
         let numbers = boxes(7);
         assert_eq!(*fork(|| sum(&numbers), || sum(&numbers)).1, 21);
         let countdown = Countdown::new(2);

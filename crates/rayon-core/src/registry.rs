@@ -79,7 +79,7 @@ fn with_current<R>(f: impl FnOnce(Option<&Arc<Registry>>) -> R) -> R {
 /// Runs `call`. If the current thread is no worker, it may be a guest of this registry's crew meanwhile.
 fn as_guest<R>(registry: &Arc<Registry>, call: impl FnOnce() -> R) -> R {
     // A worker of another pool stays one, and runs that pool's jobs meanwhile.
-    let is_outside = !is_worker() && filch::inside::host::here().is_none();
+    let is_outside = !is_worker() && filch::inside::host::current_index().is_none();
     let _inside = is_outside.then(|| Inside::new(registry));
     call()
 }
@@ -206,7 +206,7 @@ impl Registry {
 
     /// Returns the current thread's number as a worker of this registry.
     pub(crate) fn current_index(&self) -> Option<usize> {
-        self.crew.here()
+        self.crew.current_index()
     }
 
     /// Identifies this registry in messages.
@@ -325,7 +325,7 @@ pub(crate) fn is_worker() -> bool {
 
 /// Returns the current thread's number as a worker of any registry.
 pub(crate) fn current_index() -> Option<usize> {
-    if is_worker() { filch::inside::host::here() } else { None }
+    if is_worker() { filch::inside::host::current_index() } else { None }
 }
 
 /// Runs `f` on a worker: at once if the current thread is one, otherwise on a worker of the global registry.

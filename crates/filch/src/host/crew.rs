@@ -72,7 +72,7 @@ struct Closer(Arc<Common>);
 impl Drop for Closer {
     fn drop(&mut self) {
         // In the child of a `fork()`, the workers are elsewhere, and other threads may have held their locks.
-        if self.0.is_here() {
+        if self.0.is_in_this_process() {
             self.0.close();
         }
     }
@@ -226,8 +226,8 @@ impl Crew {
     }
 
     /// Returns the current thread's number as a worker of this crew.
-    pub fn here(&self) -> Option<usize> {
-        self.common.here().map(|home| home.index)
+    pub fn current_index(&self) -> Option<usize> {
+        self.common.current_home().map(|home| home.index)
     }
 
     /// Returns the counters of all workers.
@@ -255,7 +255,7 @@ impl Crew {
         F: FnOnce() -> R + Send,
         R: Send,
     {
-        if self.here().is_some() {
+        if self.current_index().is_some() {
             return f();
         }
         // SAFETY: the crew keeps its workers alive.
@@ -300,7 +300,7 @@ impl Crew {
     /// `queue` lives until the job has run.
     #[inline(never)]
     unsafe fn hand_in_fifo(&self, queue: &Fifo, job: Spawned) {
-        if self.here().is_none() {
+        if self.current_index().is_none() {
             self.common.inject(job);
             return;
         }

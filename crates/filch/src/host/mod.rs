@@ -20,7 +20,7 @@
 //!     for seat in seats {
 //!         s.spawn(move || seat.run(2 << 20, || (), || ()));
 //!     }
-//!     assert_eq!((crew.workers(), crew.here()), (2, None));
+//!     assert_eq!((crew.workers(), crew.current_index()), (2, None));
 //!     let (jobs, queue) = (Countdown::new(5), Fifo::default());
 //!     let counted = |assert_here: fn()| {
 //!         let jobs = MayDangle::new(&jobs);
@@ -34,8 +34,8 @@
 //!     unsafe {
 //!         crew.push(counted(|| ()));
 //!         crew.push_fifo(&queue, counted(|| ()));
-//!         crew.post(1, counted(|| assert_eq!(host::here(), Some(1))));
-//!         crew.post_to_each(|_| counted(|| assert!(host::here().is_some())));
+//!         crew.post(1, counted(|| assert_eq!(host::current_index(), Some(1))));
+//!         crew.post_to_each(|_| counted(|| assert!(host::current_index().is_some())));
 //!     }
 //!     jobs.wait();
 //!     let moved = crew.enter(|| host::join::<Here, _, _, _, _>(|moved| moved, |_| host::workers_here()));
@@ -107,7 +107,7 @@ pub struct Countdown(Latch);
 impl Countdown {
     /// Lets the current thread wait until `things` things have ended.
     pub fn new(things: usize) -> Self {
-        Self(Latch::new(things, Waiter::here()))
+        Self(Latch::new(things, Waiter::current()))
     }
 
     /// Adds things to wait for. Call it while a counted thing has not ended; otherwise the wait may be over already.
@@ -134,7 +134,7 @@ impl Countdown {
     /// # Panics
     /// If another thread made the countdown.
     pub fn wait(&self) {
-        assert!(self.0.waiter().is_here(), "only the thread that made a countdown can wait for it");
+        assert!(self.0.waiter().is_current(), "only the thread that made a countdown can wait for it");
         latch::wait(&self.0, None, false);
     }
 }
@@ -194,7 +194,7 @@ pub fn unpin() {
 
 /// Returns the current thread's number as a worker, of any pool.
 #[inline]
-pub fn here() -> Option<usize> {
+pub fn current_index() -> Option<usize> {
     current_home().map(|home| home.index)
 }
 

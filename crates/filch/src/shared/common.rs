@@ -163,7 +163,7 @@ impl Common {
 
     /// Whether the workers' threads are in this process. They may be in an ancestor, or have ended.
     #[inline]
-    pub(crate) fn is_here(&self) -> bool {
+    pub(crate) fn is_in_this_process(&self) -> bool {
         // Relaxed: a thread that pushes a job looks again.
         self.live_in.load(Ordering::Relaxed) == process::current()
     }
@@ -185,7 +185,7 @@ impl Common {
                 again();
             }
         }
-        if !self.is_here() {
+        if !self.is_in_this_process() {
             is_elsewhere(self);
         }
     }

@@ -28,13 +28,13 @@ impl Common {
     pub(crate) fn broadcast<R: Send>(&self, is_confined: bool, op: &(impl Fn(usize) -> R + Sync)) -> Vec<R> {
         self.assert_here();
         assert!(
-            self.here().is_none() || !self.may_miss_mail(),
+            self.current_home().is_none() || !self.may_miss_mail(),
             "the workers of this pool leave, so they run no broadcast"
         );
         self.need_all();
         let place = || Mutex::new(None::<thread::Result<R>>);
         let outcomes: Vec<_> = repeat_with(place).take(self.workers()).collect();
-        let latch = Latch::new(self.workers(), Waiter::here());
+        let latch = Latch::new(self.workers(), Waiter::current());
         // The jobs borrow from this frame.
         let jobs = AbortOnUnwind("a thread panicked while others ran its broadcast");
         let job = |(index, outcome): (usize, &Mutex<_>)| {

@@ -216,7 +216,7 @@ impl<'scope, P> Scope<'scope, P> {
         // First, so that no other value has to be in memory in case this unwinds.
         let tasks = common.wait.is_strict().then(queue);
         let scope = Self {
-            latch: Latch::new(1, Waiter::here()),
+            latch: Latch::new(1, Waiter::current()),
             panic: FirstPanic::default(),
             is_stopped: Atomic::new(false),
             tasks,
@@ -322,7 +322,7 @@ impl<'scope, P> Scope<'scope, P> {
             })
         };
         common.hand_in(any);
-        if !self.latch.waiter().is_here() {
+        if !self.latch.waiter().is_current() {
             self.latch.waiter().wake();
         }
     }

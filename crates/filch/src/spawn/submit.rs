@@ -216,7 +216,7 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     let naps = Cell::new(0);
     loop {
-        let alarm = Arc::new(Alarm { latch: Latch::new(1, Waiter::here()), is_rung: Atomic::new(false) });
+        let alarm = Arc::new(Alarm { latch: Latch::new(1, Waiter::current()), is_rung: Atomic::new(false) });
         let waker = Waker::from(Arc::clone(&alarm));
         if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
             return output;

@@ -245,7 +245,7 @@ impl<P: Pool> ThreadPool<P> {
         F: for<'b> FnOnce(Worker<'b, P>) -> R + Send,
         R: Send,
     {
-        if self.common.here().is_some() {
+        if self.common.current_home().is_some() {
             return with_handle(f);
         }
         // SAFETY: after the entry, `f` runs on a worker of this pool, of type `P`; the pool keeps its workers alive.

@@ -49,7 +49,7 @@ impl Common {
         }
         let mut outcome = None;
         let place = IsSend(&raw mut outcome);
-        let latch = Latch::new(1, Waiter::here());
+        let latch = Latch::new(1, Waiter::current());
         let over = IsSend((&raw const latch).cast_mut());
         let f = MayDangle::new(f);
         // SAFETY: this function does not return before the job's last act, which ends the latch; and it does not

@@ -40,7 +40,7 @@ impl Mortal<'_> {
     /// On a worker of the pool; on a worker of another pool, if the system refuses the thread that waits in its place;
     /// and if there is work for the threads but they cannot be started again.
     pub(crate) fn end(&self, again: fn()) -> bool {
-        assert!(self.common.here().is_none(), "a task cannot end the global pool, of which it is a part");
+        assert!(self.common.current_home().is_none(), "a task cannot end the global pool, of which it is a part");
         aside(&|| self.end_here(again)).unwrap_or_else(|error| {
             panic!("filch cannot start a thread to wait for the end of its global pool: {error}")
         })

@@ -270,14 +270,14 @@ impl<P: Pool> Drop for ThreadPool<P> {
     #[inline(never)]
     fn drop(&mut self) {
         let mut running = std::mem::take(self.running.get_mut().unwrap_or_else(PoisonError::into_inner));
-        if !self.common.is_here() {
+        if !self.common.is_in_this_process() {
             // The threads are in another process; their handles mean nothing in this one.
             std::mem::forget(running);
             return;
         }
         running.interrupter = None;
         self.common.close();
-        if self.common.here().is_some() {
+        if self.common.current_home().is_some() {
             // A task drops its own pool. The threads leave by themselves, and keep the workers alive.
             return;
         }

@@ -103,7 +103,7 @@ impl<P: Pool> ThreadPool<P> {
         F: FnOnce() -> R + Send,
         R: Send,
     {
-        if self.common.here().is_some() {
+        if self.common.current_home().is_some() {
             return f();
         }
         // SAFETY: the pool keeps its workers alive.
@@ -150,7 +150,7 @@ impl<P: Pool> ThreadPool<P> {
     /// On a worker of this pool, which would wait for itself; and in the child of a `fork()`, if the pool is the
     /// parent's and was busy.
     pub fn wait_idle(&self) {
-        assert!(self.common.here().is_none(), "a task cannot wait until its own pool is idle");
+        assert!(self.common.current_home().is_none(), "a task cannot wait until its own pool is idle");
         if self.common.is_idle() {
             return;
         }

@@ -39,7 +39,7 @@ impl Common {
     /// # Panics
     /// As [`Common::assert_here`].
     pub(crate) fn hand_in_detached(&self, task: impl FnOnce() + Send + 'static) {
-        match self.here() {
+        match self.current_home() {
             Some(_) => spawn_detached_here(task),
             None => {
                 self.count_begun_outside();
@@ -53,7 +53,7 @@ impl Common {
     /// # Panics
     /// As [`Common::assert_here`].
     pub(crate) fn hand_in_whenever(&self, task: impl FnOnce() + Send + 'static) {
-        match self.here() {
+        match self.current_home() {
             Some(home) => home.count_begun(),
             None => self.count_begun_outside(),
         }

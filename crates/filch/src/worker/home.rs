@@ -368,7 +368,7 @@ impl<'w, P: Known> Here<'w, P> {
 
 impl Common {
     /// Returns the worker of this pool that the current thread is.
-    pub(crate) fn here(&self) -> Option<Own<'static, Home>> {
+    pub(crate) fn current_home(&self) -> Option<Own<'static, Home>> {
         current_home().filter(|home| std::ptr::eq(&raw const *home.common, self))
     }
 
@@ -377,7 +377,7 @@ impl Common {
     /// Out of line, so that its locals are not part of the spawner's frame, which may stay while other jobs run.
     #[inline(never)]
     pub(crate) fn hand_in(&self, job: Spawned) {
-        match self.here() {
+        match self.current_home() {
             Some(_) => Here::with(|here| here.spawn(job)),
             None => _ = self.inject(job),
         }

@@ -46,7 +46,7 @@ thread_local! {
 
 impl Waiter {
     /// Returns the current thread.
-    pub(crate) fn here() -> Self {
+    pub(crate) fn current() -> Self {
         match current_home() {
             Some(home) => Self::Worker(Arc::clone(&home.common), home.index as u16, home.spawns() as u32),
             // During the destruction of the thread's locals, each wait uses a fresh event.
@@ -55,7 +55,7 @@ impl Waiter {
     }
 
     /// Whether this is the current thread.
-    pub(crate) fn is_here(&self) -> bool {
+    pub(crate) fn is_current(&self) -> bool {
         match self {
             Self::Worker(common, index, _) => current_home()
                 .is_some_and(|home| Arc::ptr_eq(common, &home.common) && usize::from(*index) == home.index),
@@ -141,7 +141,7 @@ mod tests {
         for things in [1, 2, 7] {
             for _ in 0..if cfg!(miri) { 5 } else { 200 } {
                 let mut done = vec![0; things];
-                let latch = Latch::new(things, Waiter::here());
+                let latch = Latch::new(things, Waiter::current());
                 thread::scope(|s| {
                     for done in &mut done {
                         let over = IsSend((&raw const latch).cast_mut());
@@ -162,7 +162,7 @@ mod tests {
 
     /// Waits for a thread that takes this long.
     fn waits_for_another(long: Duration) {
-        let latch = Latch::new(1, Waiter::here());
+        let latch = Latch::new(1, Waiter::current());
         let over = IsSend((&raw const latch).cast_mut());
         thread::scope(|s| {
             s.spawn(move || {

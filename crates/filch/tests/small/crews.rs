@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use filch::Wait;
-use filch::inside::host::{Countdown, Crew, Fifo, Host, Lease, has_pending, here, join, run_one, workers_here};
+use filch::inside::host::{
+    Countdown, Crew, Fifo, Host, Lease, current_index, has_pending, join, run_one, workers_here,
+};
 
 use crate::any::{PoolKind, PoolSettings, with_kinds};
 use crate::common::{throw, thrown_by, times, wait_for, watchdog};
@@ -61,7 +63,7 @@ fn joins_run_both_branches() {
             }
             assert_eq!(thrown_by(|| crew.enter(|| fork(|| fib(3), || second(2)))), 2);
             assert_eq!(run.load(SeqCst), 7);
-            assert_eq!((here(), workers_here()), (None, None));
+            assert_eq!((current_index(), workers_here()), (None, None));
         });
     });
 }
@@ -97,7 +99,7 @@ fn hand_in(crew: &Crew, queue: &Fifo, sum: &AtomicUsize) {
         let job = move || {
             // SAFETY: the countdown below waits for this job, whose last action ends it.
             let Work { crew, sum, countdown } = unsafe { lent.get() };
-            assert_eq!(crew.here(), Some(worker));
+            assert_eq!(crew.current_index(), Some(worker));
             sum.fetch_add(1, SeqCst);
             // SAFETY: counted once; the countdown is alive as above.
             unsafe { Countdown::end(countdown) };
