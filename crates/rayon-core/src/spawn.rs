@@ -27,7 +27,7 @@ where
     Registry::with_current(|registry| spawn_in(func, registry));
 }
 
-/// Like [`spawn`], but a thread runs its tasks spawned this way oldest first.
+/// Like [`spawn`], but of the tasks that one thread spawns this way, the oldest runs first.
 ///
 /// ```
 /// let pool = rayon_core::ThreadPoolBuilder::new().num_threads(1).build()?;

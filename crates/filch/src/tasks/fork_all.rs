@@ -187,8 +187,8 @@ impl<'f, B: Body> Forks<'f, B> {
     /// Returns where the next task goes.
     #[inline(always)]
     fn here(&self) -> Here<'f, B::In> {
-        // SAFETY: it recreates the `Here` from before the first push, and only these tasks lie on the stack since,
-        // below.
+        // SAFETY: this recreates the `Here` from before the first push. Since then only these tasks have been pushed,
+        // and they lie below `next`.
         unsafe { Here::new(self.front, self.next) }
     }
 }

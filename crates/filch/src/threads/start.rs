@@ -45,7 +45,7 @@ impl<P: Pool> Builder<P> {
         const STEP: usize = 1 << 2;
         let wanted = self.settle_workers()?;
         let (mut workers, mut refused) = (wanted, None);
-        // Settled before smaller stacks are set below, which would count as asked for.
+        // This comes before the smaller stacks below, since a stack size that is set counts as asked for.
         self.caller_works = Some(self.lets_callers_work());
         loop {
             match self.build_with(workers) {

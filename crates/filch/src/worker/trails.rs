@@ -30,7 +30,7 @@ impl Trails {
         self.seen.resize(workers, false);
     }
 
-    /// Marks this worker as seen; returns whether it was not.
+    /// Marks this worker as seen; returns whether it was new.
     pub(crate) fn is_new(&mut self, worker: usize) -> bool {
         !std::mem::replace(&mut self.seen[worker], true)
     }

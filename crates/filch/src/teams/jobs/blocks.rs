@@ -6,8 +6,8 @@
 //! **Invariants.**
 //! * I1: a worker hands out each place of a block once, and the block again only after all its places have been given
 //!   back.
-//! * I2: a block stays allocated, and its worker's, until the worker's [`Blocks`] are dropped, whatever the state of
-//!   its places.
+//! * I2: a block stays allocated, and belongs to its worker, until the worker's [`Blocks`] are dropped, whatever the
+//!   state of its places.
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::cell::UnsafeCell;
