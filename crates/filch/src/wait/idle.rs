@@ -13,7 +13,7 @@ use crate::fork::front::{Only, Reach};
 use crate::fork::here::{Here, IdleHere};
 use crate::fork::spawned::Spawned;
 use crate::protocol::sleep::{ANY, ANY_MEANWHILE, Wanted};
-use crate::protocol::waiting::{self, Searcher, begin_asleep, leave, search, search_one, search_woken};
+use crate::protocol::waiting::{self, Searcher, Sleeper, begin_asleep, leave, search, search_one, search_woken};
 use crate::protocol::{latch::Pending, order::Height};
 use crate::shared::guest::{Guests, Outlook};
 use crate::shared::{common::Lane, late::Begins, stand_ins::Spares};
@@ -91,7 +91,7 @@ fn stand_in<'w, P: Pool>(here: impl Fn() -> Here<'w, P>, spares: &Spares, core: 
         while let Some(find) = worker.spot.find_own().or_else(|| worker.spot.find_kept()) {
             worker.run(find);
         }
-        worker.spot.rest();
+        worker.rest();
         if !has_left.get() {
             spares.end();
         }
@@ -108,7 +108,7 @@ fn live<P: Pool>(here: Here<'_, P>, begins: Begins) {
     while let Some(find) = worker.find() {
         worker.run(find);
     }
-    worker.spot.rest();
+    worker.rest();
     // Others may sleep because they saw the last job unfinished. At least one worker looks after its end, and wakes
     // them here.
     common.notify_all();
@@ -274,12 +274,8 @@ impl<P: Pool> Standing for Searching<'_, P> {
         self.spot.core
     }
 
-    fn settle(&self) {
-        P::settle(&self.spot.here);
-    }
-
-    fn fall_silent(&self) {
-        self.spot.rest();
+    fn at(&self, what: fn(&Here<'_, P>)) {
+        what(&self.spot.here);
     }
 }
 
@@ -406,12 +402,8 @@ impl<P: Pool> Standing for Confined<'_, '_, P> {
         self.spot.core
     }
 
-    fn settle(&self) {
-        P::settle(&self.spot.here);
-    }
-
-    fn fall_silent(&self) {
-        self.spot.rest();
+    fn at(&self, what: fn(&Here<'_, P>)) {
+        what(&self.spot.here);
     }
 }
 

@@ -138,12 +138,8 @@ impl<P: Pool> Standing for Joining<'_, P> {
         self.spot.core
     }
 
-    fn settle(&self) {
-        P::settle(&self.spot.here);
-    }
-
-    fn fall_silent(&self) {
-        self.spot.rest();
+    fn at(&self, what: fn(&Here<'_, P>)) {
+        what(&self.spot.here);
     }
 }
 

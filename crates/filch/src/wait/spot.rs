@@ -7,7 +7,8 @@ use filch_memory::Native;
 
 use crate::fork::{here::Here, own::Own};
 use crate::protocol::{sleep::Dormitory, waiting::Sleeper};
-use crate::worker::{core::Core, home::Home, plumbing::Pool};
+use crate::worker::plumbing::{Plumbing, Pool};
+use crate::worker::{core::Core, home::Home};
 
 /// This thread's worker at the head of its task stack, where it steals and runs stolen tasks.
 pub(super) struct Spot<'w, P: Pool> {
@@ -24,11 +25,6 @@ impl<'w, P: Pool> Spot<'w, P> {
         self.here.home()
     }
 
-    /// Tells the pool that the worker answers nobody until it looks for work again.
-    pub(super) fn rest(&self) {
-        P::rest(&self.here);
-    }
-
     /// Returns the worker at this head, for a job to run here meanwhile.
     pub(super) fn below(&self) -> Here<'_> {
         // SAFETY: the front and head are exact; and the job cannot use this spot, by the invariant above.
@@ -42,11 +38,8 @@ pub(super) trait Standing {
 
     fn core(&self) -> &Core<Self::Pool>;
 
-    /// Does what [`settle`](crate::worker::plumbing::Plumbing::settle) does in the worker's pool.
-    fn settle(&self);
-
-    /// As [`Spot::rest`].
-    fn fall_silent(&self);
+    /// Does this at the spot.
+    fn at(&self, what: fn(&Here<'_, Self::Pool>));
 }
 
 impl<S: Standing> Sleeper for S {
@@ -66,7 +59,7 @@ impl<S: Standing> Sleeper for S {
 
     fn settle(&self) {
         self.core().home.settle();
-        Standing::settle(self);
+        self.at(S::Pool::settle);
     }
 
     fn note_request(&self) {
@@ -74,7 +67,7 @@ impl<S: Standing> Sleeper for S {
     }
 
     fn rest(&self) {
-        self.fall_silent();
+        self.at(S::Pool::rest);
     }
 
     fn park(&self) {
