@@ -170,9 +170,9 @@ impl<'w> Here<'w> {
         Here { front: self.front, cursor: P::cursor(self.cursor), brand: PhantomData }
     }
 
-    /// Executes a cold operation of this front; `None` outside.
+    /// Executes the cold operation that `operation` picks from this front's table; `None` outside.
     pub(crate) fn cold<T, R>(self, operation: impl FnOnce(&Operations) -> &Cold<T, R>, with: T) -> Option<R> {
-        // SAFETY: the table is that of this front.
+        // SAFETY: the operation is this front's: each caller names a field of the table.
         self.front().operations.map(|operations| unsafe { (operation(operations).0)(self, with) })
     }
 

@@ -9,8 +9,9 @@ use std::ptr::NonNull;
 
 use filch_memory::Native;
 
+use crate::fork::job;
+use crate::fork::own::{Own, with_taken};
 use crate::fork::slot::{Job, Slot};
-use crate::fork::{job, own::Own};
 use crate::protocol::state::JobState;
 
 /// The slots of one worker's forks that are not on its task stack.
@@ -80,10 +81,7 @@ impl Own<'_, Aside> {
 
     /// Gives `f` the list of the forks that have been run early.
     fn with_early<R>(self, f: impl FnOnce(&mut Vec<(usize, NonNull<Slot>)>) -> R) -> R {
-        let mut early = self.early.take();
-        let result = f(&mut early);
-        self.early.set(early);
-        result
+        with_taken(&self.early, f)
     }
 
     /// Moves the fork at this index of the stack, the newest that has not been run, out of its slot, so that the worker

@@ -3,6 +3,7 @@
 //! Invariant: only the worker's thread uses an [`Own`]. Its maker promises that, and an `Own` cannot leave the thread;
 //! so it proves the right to operations that only the owner of a queue or list may do.
 
+use std::cell::Cell;
 use std::marker::PhantomData;
 use std::ops::Deref;
 
@@ -53,4 +54,12 @@ impl<T> Deref for Own<'_, T> {
     fn deref(&self) -> &T {
         self.part
     }
+}
+
+/// Takes the value out of the cell, gives it to `f`, and puts it back.
+pub(crate) fn with_taken<T: Default, R>(cell: &Cell<T>, f: impl FnOnce(&mut T) -> R) -> R {
+    let mut value = cell.take();
+    let result = f(&mut value);
+    cell.set(value);
+    result
 }

@@ -16,7 +16,7 @@ const LISTS: usize = 8;
 const MOST: usize = if cfg!(miri) { 0 } else { 32 };
 
 thread_local! {
-    static KEPT: Kept = const { Kept([const { List { blocks: [const { Cell::new(None) }; MOST], len: Cell::new(0) } }; LISTS]) };
+    static KEPT: Kept = const { Kept([const { List::new() }; LISTS]) };
 }
 
 type Block = NonNull<u8>;
@@ -30,6 +30,10 @@ struct List {
 }
 
 impl List {
+    const fn new() -> Self {
+        Self { blocks: [const { Cell::new(None) }; MOST], len: Cell::new(0) }
+    }
+
     #[inline]
     fn pop(&self) -> Option<Block> {
         let len = self.len.get().checked_sub(1)?;

@@ -52,6 +52,7 @@ impl<T: Default + Send + Sync> PerProcess<T> {
     #[cold]
     fn make(&'static self) -> &'static T {
         let own: &'static (u32, T) = Box::leak(Box::new((current(), T::default())));
+        let new = ptr::from_ref(own).cast_mut();
         loop {
             let former = self.newest();
             if let Some((process, value)) = former
@@ -61,11 +62,7 @@ impl<T: Default + Send + Sync> PerProcess<T> {
             }
             let former = former.map_or(null_mut(), |former| ptr::from_ref(former).cast_mut());
             // Release: pairs with the load in `newest`.
-            if self
-                .0
-                .compare_exchange(former, ptr::from_ref(own).cast_mut(), Ordering::Release, Ordering::Relaxed)
-                .is_ok()
-            {
+            if self.0.compare_exchange(former, new, Ordering::Release, Ordering::Relaxed).is_ok() {
                 return &own.1;
             }
         }

@@ -28,8 +28,9 @@ use filch_queue::{
 use super::frames::{self, OnFrames};
 use super::loot::{self, QueueSettings};
 use crate::fork::here::{Here, IdleHere, Known};
+use crate::fork::own::{Own, with_taken};
 use crate::fork::slot::{Job, Slot};
-use crate::fork::{front::Front, job::Body, own::Own};
+use crate::fork::{front::Front, job::Body};
 use crate::machine::{processors::Places, thread::nap};
 use crate::protocol::{state::MAX_WORKERS, waiting::has_pushed};
 use crate::shared::handles::{Loot, count_in, deal_alike, deal_any, steal_by};
@@ -198,10 +199,7 @@ impl<'w, Q: Queue<Native>> Own<'w, Queued<Q>> {
 
     /// Gives `f` the list of kept tasks.
     pub(super) fn with_kept<R>(self, f: impl FnOnce(&mut Vec<Task>) -> R) -> R {
-        let mut kept = self.kept.take();
-        let result = f(&mut kept);
-        self.kept.set(kept);
-        result
+        with_taken(&self.kept, f)
     }
 
     /// Tries to steal from `victim`, as the worker `index`. `insists` is as for [`steal_by`].

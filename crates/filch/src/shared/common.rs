@@ -357,14 +357,14 @@ impl Common {
     }
 
     /// Called by a worker that leaves, and runs no mail any more.
-    pub(crate) fn leaves(&self) {
+    pub(crate) fn leave(&self) {
         // Relaxed: a worker that looks, in its exit hook, has stored it itself.
         self.leaving.store(true, Ordering::Relaxed);
     }
 
     /// Whether mail may stay unread, because a worker leaves for good.
     pub(crate) fn may_miss_mail(&self) -> bool {
-        // Relaxed: see `leaves`.
+        // Relaxed: see `leave`.
         self.leaving.load(Ordering::Relaxed) && self.again.get().is_none()
     }
 

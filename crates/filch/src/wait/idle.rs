@@ -66,7 +66,7 @@ pub(crate) unsafe fn work<P: Pool>(
             Some(spares) => stand_in(here, spares, core, begins),
             None => live(here(), begins),
         }
-        core.home.common.leaves();
+        core.home.common.leave();
         exit();
         live(here(), Begins::Awake);
     });

@@ -9,6 +9,7 @@ use filch_memory::Native;
 use super::find::{Find, Won, run_newer};
 use super::idle::run_other;
 use super::spot::{Spot, Standing};
+use crate::fork::own::with_taken;
 use crate::fork::{front::Meanwhile, here::Here, slot::Job};
 use crate::protocol::order::Height;
 use crate::protocol::sleep::{ANY_MEANWHILE, PERHAPS, Wanted};
@@ -220,10 +221,7 @@ impl<'w, P: Pool> Joiner for Joining<'w, P> {
 /// steal.
 fn leap_transitively<P: Pool>(spot: &Spot<'_, P>, state: &JobState<Native>, theft: Theft) -> Option<Find> {
     let home = spot.home();
-    let mut trails = home.trails.take();
-    let won = search(spot, state, theft, &mut trails);
-    home.trails.set(trails);
-    won.map(Find::Won)
+    with_taken(&home.trails, |trails| search(spot, state, theft, trails)).map(Find::Won)
 }
 
 fn search<P: Pool>(spot: &Spot<'_, P>, state: &JobState<Native>, theft: Theft, trails: &mut Trails) -> Option<Won> {

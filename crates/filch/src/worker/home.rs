@@ -320,17 +320,11 @@ pub(crate) fn current_home() -> Option<Own<'static, Home>> {
     current().home().map(|home| unsafe { Own::new(home) })
 }
 
-impl<'w> Here<'w> {
-    /// Returns the worker; `None` outside.
-    #[inline]
-    pub(crate) fn home(&self) -> Option<Own<'w, Home>> {
-        self.home_of_any()
-    }
-
+impl Here<'_> {
     /// Answers thieves from a signal handler, if that is possible now.
     #[cfg(unix)]
     pub(crate) fn interrupted(self) {
-        let Some(home) = self.home() else { return };
+        let Some(home) = self.any_home() else { return };
         home.is_interrupted.set(true);
         if self.cold(|operations| &operations.interrupt, ()) == Some(true) {
             // With signals, polls do not count interrupts.
@@ -343,7 +337,7 @@ impl<'w> Here<'w> {
 impl<'w, P: Known> Here<'w, P> {
     /// Returns the worker; `None` outside.
     #[inline]
-    pub(crate) fn home_of_any(&self) -> Option<Own<'w, Home>> {
+    pub(crate) fn any_home(&self) -> Option<Own<'w, Home>> {
         // SAFETY: the front is one of this thread's worker.
         self.front().home().map(|home| unsafe { Own::new(home) })
     }
@@ -360,7 +354,7 @@ impl<'w, P: Known> Here<'w, P> {
     #[inline]
     pub(crate) fn poll(self) {
         let here = self.of_any();
-        if here.home().is_some_and(Own::is_polling) {
+        if here.any_home().is_some_and(Own::is_polling) {
             here.cold(|operations| &operations.poll, ());
         }
     }

@@ -282,7 +282,7 @@ impl<P: Known> Here<'_, P> {
     /// # Panics
     /// Outside all pools.
     pub(crate) fn spawner(&self) -> Own<'_, Home> {
-        self.home_of_any().expect("only workers spawn")
+        self.any_home().expect("only workers spawn")
     }
 
     /// Whether the worker's newest fork that has not been run is newer than its newest job. Without a job, it may

@@ -131,9 +131,7 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
     /// If the job has more than 2³⁰ unfinished children.
     #[inline]
     pub fn spawn<F: FnOnce(&mut Self) + Send + 's>(&mut self, work: F) {
-        self.add_to(self.current);
-        let job = self.make(self.current, work, false);
-        self.queue.push(Task::from_ptr(job.kin.place()));
+        self.start_in(self.current, work, false);
     }
 
     /// Spawns all of `works`, as [`JobWorker::spawn`] does, with one update for 32 children.
@@ -184,7 +182,7 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
     /// As [`JobWorker::spawn`].
     #[inline]
     pub fn start<F: FnOnce(&mut Self) + Send + 's>(&mut self, work: F) -> Job<'s> {
-        self.start_in(self.current, work)
+        self.start_in(self.current, work, true)
     }
 
     /// As [`JobWorker::start`], but makes a child of an ancestor of the current job, for instance of the
@@ -199,7 +197,7 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
         let mut line = std::iter::successors(Some(self.current), |kin| kin.parent());
         let is_ancestor = ancestor.kin == self.root().kin || line.any(|kin| kin == ancestor.kin);
         assert!(is_ancestor && !ancestor.is_over(), "only ancestors of the current job can get children from it");
-        self.start_in(ancestor.kin, work)
+        self.start_in(ancestor.kin, work, true)
     }
 
     /// Returns the current job.
@@ -272,9 +270,9 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
     }
 
     #[inline]
-    fn start_in<F: FnOnce(&mut Self) + Send + 's>(&mut self, parent: KinPtr<'s>, work: F) -> Job<'s> {
+    fn start_in<F: FnOnce(&mut Self) + Send + 's>(&mut self, parent: KinPtr<'s>, work: F, known: bool) -> Job<'s> {
         self.add_to(parent);
-        let job = self.make(parent, work, true);
+        let job = self.make(parent, work, known);
         self.queue.push(Task::from_ptr(job.kin.place()));
         job
     }
