@@ -82,7 +82,14 @@ pub(crate) fn unpin() {
     system::unpin();
 }
 
+/// Returns the processor that runs the current thread; `None` if the system does not tell.
+#[inline]
+pub(crate) fn current() -> Option<usize> {
+    system::current()
+}
+
 /// The processors that one thread may use, for another thread to adopt.
+#[derive(Clone, PartialEq)]
 pub(crate) struct Affinity(system::Set);
 
 impl Affinity {
@@ -95,6 +102,16 @@ impl Affinity {
     /// Binds the current thread to these processors.
     pub(crate) fn adopt(&self) {
         system::restore(&self.0);
+    }
+
+    /// Binds the thread with this number to these processors; returns whether the system does.
+    pub(crate) fn give_to(&self, thread: i32) -> bool {
+        system::set(thread, &self.0).is_ok()
+    }
+
+    /// Returns the others of these processors, if `processor` and others are among them.
+    pub(crate) fn without(&self, processor: usize) -> Option<Self> {
+        system::without(&self.0, processor).map(Self)
     }
 }
 
@@ -265,10 +282,10 @@ mod system {
 
     const BITS: usize = c_ulong::BITS as usize;
 
-    /// Binds the current thread to these processors. If the system refuses, nothing changes.
-    fn set(of: &Set) -> io::Result<()> {
+    /// Binds a thread to these processors; 0 is the current thread. If the system refuses, nothing changes.
+    pub(super) fn set(thread: libc::pid_t, of: &Set) -> io::Result<()> {
         // SAFETY: the set has the given size, and the layout of the kernel's.
-        let result = unsafe { libc::sched_setaffinity(0, size_of::<Set>(), ptr::from_ref(of).cast()) };
+        let result = unsafe { libc::sched_setaffinity(thread, size_of::<Set>(), ptr::from_ref(of).cast()) };
         if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 
@@ -287,7 +304,7 @@ mod system {
     }
 
     pub(super) fn bind(processor: usize) -> io::Result<()> {
-        set(&only(processor)?)
+        set(0, &only(processor)?)
     }
 
     /// Returns the current thread's processors, unless it is bound to this one already.
@@ -297,7 +314,7 @@ mod system {
 
     pub(super) fn restore(before: &Set) {
         // The system refuses if the process may no longer use any of these processors.
-        let _ = set(before);
+        let _ = set(0, before);
     }
 
     /// Returns the processors that a thread may use; 0 is the current thread.
@@ -329,6 +346,17 @@ mod system {
 
     fn union(a: Set, b: Set) -> Set {
         array::from_fn(|word| a[word] | b[word])
+    }
+
+    pub(super) fn current() -> Option<usize> {
+        // SAFETY: the call has no preconditions.
+        usize::try_from(unsafe { libc::sched_getcpu() }).ok()
+    }
+
+    pub(super) fn without(set: &Set, processor: usize) -> Option<Set> {
+        let one = only(processor).ok()?;
+        let rest = array::from_fn(|word| set[word] & !one[word]);
+        (rest != *set && rest != Set::default()).then_some(rest)
     }
 
     pub(super) fn this_thread() -> i32 {
@@ -383,6 +411,18 @@ mod system {
     }
 
     pub(super) fn restore(&(): &Set) {}
+
+    pub(super) fn set(_: i32, &(): &Set) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    pub(super) fn current() -> Option<usize> {
+        None
+    }
+
+    pub(super) fn without(&(): &Set, _: usize) -> Option<Set> {
+        None
+    }
 
     pub(super) fn unpin() {}
 

@@ -78,6 +78,9 @@ pub trait Sleeper {
     /// Called after the worker has slept.
     fn note_sleep(&self) {}
 
+    /// Called after another thread has woken the worker, even if it did not sleep yet.
+    fn note_woken(&self) {}
+
     /// Called after the worker has woken another.
     fn note_wake_up(&self) {}
 }
@@ -284,7 +287,7 @@ fn next_find<S: Searcher>(
             let place = worker.dormitory().place(worker.index());
             if lies_down(worker, wanted, done) {
                 // Others may have left the work that it saw to this worker.
-                relied_on |= place.cancel(sleepers) || is_idle;
+                relied_on |= cancel(worker) || is_idle;
             } else {
                 gave_way = false;
                 worker.rest();
@@ -295,6 +298,7 @@ fn next_find<S: Searcher>(
                     place.sleep();
                 }
                 worker.note_sleep();
+                worker.note_woken();
                 relied_on = true;
             }
             backoff.renew();
@@ -403,11 +407,21 @@ fn sleep_on<J: Joiner>(worker: &J, state: &JobState<J::Memory>, theft: Theft) ->
     worker.settle();
     worker.note_request();
     if worker.sees_any(theft) || !state.announce_sleep() {
-        return place.cancel(sleepers);
+        return cancel(worker);
     }
     worker.rest();
     worker.park();
     place.sleep();
     worker.note_sleep();
+    worker.note_woken();
     true
+}
+
+/// Cancels the worker's announcement. Returns whether a wake-up had been sent.
+fn cancel(worker: &impl Sleeper) -> bool {
+    let is_woken = worker.dormitory().place(worker.index()).cancel(worker.dormitory().sleepers());
+    if is_woken {
+        worker.note_woken();
+    }
+    is_woken
 }

@@ -16,8 +16,9 @@ use crate::machine::processors::{self, Places};
 use crate::machine::{process, thread::nap};
 use crate::protocol::{sleep::Dormitory, ticks::Ticks};
 use crate::shared::job_counts::{JobCounts, PanicHandler};
-use crate::shared::policy::{Habits, Leaps, Wait};
-use crate::shared::{guest::Guests, handles::deal_alike, late::Late, near::Near, stand_ins::Spares};
+use crate::shared::policy::{Habits, Idle, Leaps, Wait};
+use crate::shared::{elsewhere::Elsewhere, guest::Guests, handles::deal_alike};
+use crate::shared::{late::Late, near::Near, stand_ins::Spares};
 #[cfg(feature = "timeline")]
 use crate::timeline::Recorders;
 use crate::unwind::abort_on_panic;
@@ -96,6 +97,8 @@ pub(crate) struct Common {
     pub(crate) calls: Option<Arc<Calls>>,
     /// Present if callers may take the seats of sleeping workers.
     pub(crate) guests: Option<Guests>,
+    /// Present if workers may be woken on other processors than their wakers'.
+    pub(crate) elsewhere: Option<Arc<Elsewhere>>,
     /// Present if some workers' threads start when they are first needed.
     pub(crate) late: OnceLock<Arc<Late>>,
     /// Present once somebody has recorded what the workers do.
@@ -122,6 +125,8 @@ impl Common {
     ) -> (Self, Vec<Spawning>) {
         const INITIAL_CAPACITY: usize = 64;
         let (owners, spawned) = deal_alike::<ChaseLev>(workers, INITIAL_CAPACITY, &(), places);
+        let fits = workers <= processors::of_process();
+        let may_move = fits && workers > 1 && habits.idle == Idle::Sleep && processors::current().is_some();
         let common = Self {
             process: process::current(),
             live_in: Atomic::new(process::current()),
@@ -148,7 +153,8 @@ impl Common {
             wait,
             leaps,
             habits,
-            fits: workers <= processors::of_process(),
+            fits,
+            elsewhere: may_move.then(|| Arc::new(Elsewhere::new(workers))),
             has_barriers: Native::prepare_barriers(),
             near: None,
             kept_back,

@@ -25,7 +25,7 @@
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use filch_memory::{Atomic, Memory, Native, Ordering};
 
@@ -33,6 +33,7 @@ use crate::fork::front::Outside;
 use crate::machine::processors::{self, Affinity};
 use crate::machine::signals::{Held, Mask};
 use crate::machine::{leaked::keep, thread::Thread};
+use crate::shared::elsewhere::Elsewhere;
 use crate::unwind::warn;
 
 /// How a worker's thread begins.
@@ -73,17 +74,24 @@ pub(super) enum State {
 pub(crate) struct Inherited {
     /// The system's number of the thread whose processors late threads take; 0 if there is none yet.
     like: <Native as Memory>::AtomicU32,
+    /// Present if that thread, the first worker's, may be [sent elsewhere](Elsewhere::send).
+    elsewhere: OnceLock<Arc<Elsewhere>>,
     affinity: Option<Affinity>,
     signals: Mask,
 }
 
 impl Inherited {
     fn from_this_thread() -> Self {
-        Self { like: Atomic::new(0), affinity: Affinity::of(0), signals: Mask::of_this_thread() }
+        let (affinity, signals) = (Affinity::of(0), Mask::of_this_thread());
+        Self { like: Atomic::new(0), elsewhere: OnceLock::new(), affinity, signals }
     }
 
-    /// Says that late threads take the processors of the current thread, which the program may change.
-    pub(super) fn take_after_this(&self) {
+    /// Says that late threads take the processors of the current thread, the first worker's, which the program may
+    /// change.
+    pub(super) fn take_after_this(&self, elsewhere: Option<&Arc<Elsewhere>>) {
+        if let Some(elsewhere) = elsewhere {
+            self.elsewhere.get_or_init(|| Arc::clone(elsewhere));
+        }
         // Relaxed, here and below: a number.
         self.like.store(processors::this_thread().cast_unsigned(), Ordering::Relaxed);
     }
@@ -91,7 +99,8 @@ impl Inherited {
     /// Gives these attributes to the current thread, which has just started and blocks all signals.
     pub(crate) fn adopt(&self) {
         let like = self.like.load(Ordering::Relaxed).cast_signed();
-        let affinity = if like == 0 { None } else { Affinity::of(like) };
+        let of_first = || self.elsewhere.get().map_or_else(|| Affinity::of(like), |elsewhere| elsewhere.own_of(0));
+        let affinity = if like == 0 { None } else { of_first() };
         if let Some(affinity) = affinity.as_ref().or(self.affinity.as_ref()) {
             affinity.adopt();
         }

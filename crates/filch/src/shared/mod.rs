@@ -3,6 +3,7 @@
 //! Invariant: every thread may use all of this at any time, so each part is atomic, locked or constant.
 
 pub(crate) mod common;
+pub(crate) mod elsewhere;
 pub(crate) mod guest;
 pub(crate) mod handles;
 pub(crate) mod job_counts;

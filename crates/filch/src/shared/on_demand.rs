@@ -39,7 +39,7 @@ impl Common {
     /// Called on the first worker's thread, whose processors late threads take.
     pub(crate) fn note_start(&self) {
         if let Some(late) = self.late.get() {
-            late.inherited.take_after_this();
+            late.inherited.take_after_this(self.elsewhere.as_ref());
         }
     }
 

@@ -434,7 +434,9 @@ impl<P: Pool> Builder<P> {
         } else {
             (self.spares > 0).then(|| Spares::new(own))
         };
-        Ok(Core::assemble(pools, Home::create(&Arc::new(common), spawned), Tables::<P>::BOTH, places))
+        let common = Arc::new(common);
+        common.wake_elsewhere();
+        Ok(Core::assemble(pools, Home::create(&common, spawned), Tables::<P>::BOTH, places))
     }
 
     fn admits_guests(&self, by: Option<By>) -> bool {

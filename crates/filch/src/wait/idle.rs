@@ -48,6 +48,10 @@ pub(crate) unsafe fn work<P: Pool>(
     exit: impl FnOnce(),
 ) {
     abort_on_panic("a worker's thread panicked", || {
+        let elsewhere = core.home.common.elsewhere.as_ref();
+        if let Some(elsewhere) = elsewhere {
+            elsewhere.begin(core.home.index);
+        }
         if core.home.index == 0 {
             core.home.common.note_start();
         }
@@ -69,6 +73,9 @@ pub(crate) unsafe fn work<P: Pool>(
         core.home.common.leave();
         exit();
         live(here(), Begins::Awake);
+        if let Some(elsewhere) = elsewhere {
+            elsewhere.end(core.home.index);
+        }
     });
 }
 

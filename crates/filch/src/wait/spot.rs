@@ -78,6 +78,10 @@ impl<S: Standing> Sleeper for S {
         self.core().home.note_sleep();
     }
 
+    fn note_woken(&self) {
+        self.core().home.note_woken();
+    }
+
     fn note_wake_up(&self) {
         self.core().home.note_wake_up();
     }

@@ -16,7 +16,7 @@ use crate::fork::here::{Here, Known};
 use crate::fork::{fast_path, off_stack::Aside, own::Own, slot::Slot, spawned::Spawned};
 use crate::machine::thread_stack::LowerHalf;
 use crate::protocol::sharer::{Sharer, Wakes};
-use crate::protocol::sleep::{Dormitory, Sleepers};
+use crate::protocol::sleep::{Dormitory, Sleepers, WakeUp};
 use crate::protocol::{grain::Time, order::Marks, ticks::Tick, waiting::Sleeper};
 use crate::shared::common::{Common, Spawning};
 use crate::shared::policy::{Idle, Wait};
@@ -66,6 +66,8 @@ pub(crate) struct Home {
     /// What loops that start on this worker know of the block around them. After a panic this is stale, which costs a
     /// loop a look at the clock.
     pub(crate) outer: Cell<Outer>,
+    /// When the worker first woke another since it was idle; 0 if it has not.
+    woke: Cell<Time>,
 }
 
 impl Home {
@@ -91,6 +93,7 @@ impl Home {
                 owed: Cell::default(),
                 is_interrupted: Cell::new(false),
                 outer: Cell::default(),
+                woke: Cell::new(0),
                 trails: Cell::default(),
                 lower_half: Cell::default(),
                 reluctant: Cell::new(0),
@@ -196,6 +199,12 @@ impl Home {
     pub(crate) fn fall_idle(&self) {
         if self.counters.idle.begin() {
             self.note(Note::Begins(Activity::Idle));
+            let woke = self.woke.replace(0);
+            if woke != 0
+                && let Some(elsewhere) = &self.common.elsewhere
+            {
+                elsewhere.note_work(clock::now().saturating_sub(woke));
+            }
         }
     }
 
@@ -366,6 +375,29 @@ impl Common {
         current_home().filter(|home| std::ptr::eq(&raw const *home.common, self))
     }
 
+    /// Lets workers that wake others send them [elsewhere](Elsewhere). A thread outside, which waits for what it has
+    /// handed in, needs no processor meanwhile.
+    pub(crate) fn wake_elsewhere(&self) {
+        let Some(elsewhere) = self.elsewhere.clone() else { return };
+        self.dormitory.on_wake(move |worker, what| match what {
+            WakeUp::Begins => {
+                let is_own =
+                    |common: &Common| common.elsewhere.as_ref().is_some_and(|own| Arc::ptr_eq(own, &elsewhere));
+                let home = current_home().filter(|home| is_own(&home.common) && home.common.is_in_this_process());
+                home.is_some_and(|home| {
+                    if home.woke.get() == 0 {
+                        home.woke.set(clock::now());
+                    }
+                    elsewhere.send(worker)
+                })
+            }
+            WakeUp::Fails => {
+                elsewhere.come_back(worker);
+                false
+            }
+        });
+    }
+
     /// Hands a job to the pool: spawns it if the current thread is a worker of the pool, else injects it.
     ///
     /// Out of line, so that its locals are not part of the spawner's frame, which may stay while other jobs run.
@@ -409,6 +441,12 @@ impl Sleeper for Home {
 
     fn note_sleep(&self) {
         self.note(Note::Ends(Activity::Asleep));
+    }
+
+    fn note_woken(&self) {
+        if let Some(elsewhere) = &self.common.elsewhere {
+            elsewhere.wake_up(self.index);
+        }
     }
 
     fn note_wake_up(&self) {

@@ -94,9 +94,20 @@ pub struct Dormitory<M: Memory> {
     places: Box<[Padded<Place<M>>]>,
     unfenced: Unfenced<M>,
     has_roused: OnceLock<Roused>,
+    on_wake: OnceLock<OnWake>,
 }
 
 type Roused = Box<dyn Fn(usize) -> bool + Send + Sync>;
+type OnWake = Box<dyn Fn(usize, WakeUp) -> bool + Send + Sync>;
+
+/// What a thread is about to do to a sleeper that it has chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WakeUp {
+    /// To wake it for work.
+    Begins,
+    /// Nothing: another thread has woken it meanwhile.
+    Fails,
+}
 
 /// The place where one worker sleeps.
 #[derive(Debug)]
@@ -127,6 +138,7 @@ impl<M: Memory> Dormitory<M> {
             places,
             unfenced: Unfenced::default(),
             has_roused: OnceLock::new(),
+            on_wake: OnceLock::new(),
         }
     }
 
@@ -135,6 +147,13 @@ impl<M: Memory> Dormitory<M> {
     /// sleeper is then woken, as when a worker [ends its search](Sleepers::end_search). Called once, before all else.
     pub fn on_rouse(&self, has_roused: impl Fn(usize) -> bool + Send + Sync + 'static) {
         let is_first = self.has_roused.set(Box::new(has_roused)).is_ok();
+        debug_assert!(is_first, "it is set once");
+    }
+
+    /// Sets the function that is called before a sleeper is woken for work, with the worker's number; and if it returns
+    /// `true`, but the wake-up fails, once more. Called once, before all else.
+    pub fn on_wake(&self, on_wake: impl Fn(usize, WakeUp) -> bool + Send + Sync + 'static) {
+        let is_first = self.on_wake.set(Box::new(on_wake)).is_ok();
         debug_assert!(is_first, "it is set once");
     }
 
@@ -226,7 +245,13 @@ impl<M: Sleep> Dormitory<M> {
             if !place.would_help(&wants) {
                 return None;
             }
-            place.wake_holder(&self.sleepers).map(|holder| (worker, holder))
+            let tell = |what| self.on_wake.get().is_some_and(|on_wake| on_wake(worker, what));
+            let is_told = tell(WakeUp::Begins);
+            let holder = place.wake_holder(&self.sleepers);
+            if holder.is_none() && is_told {
+                tell(WakeUp::Fails);
+            }
+            holder.map(|holder| (worker, holder))
         })
     }
 
