@@ -364,10 +364,12 @@ fn a_leapfrogger_sleeps_though_others_have_unrelated_work() {
 fn a_transitive_leapfrogger_follows_steals_to_the_next_thief() {
     fn follows<P: Pool>(leaps: Leaps) {
         let pool = Builder::<P>::new().workers(3).wait(Wait::Transitive).leaps(leaps).build().unwrap();
-        for _ in 0..20 {
+        for round in 0..20 {
             let [is_far, ran] = flags();
             let far = || {
                 is_far.store(true, SeqCst);
+                // The leapfrogger may be about to sleep.
+                thread::sleep(Duration::from_micros(20 * round));
                 filch::join(|| until(&ran), || ran.store(true, SeqCst));
             };
             pool.install(|| filch::join(|| until(&is_far), || filch::join(|| until(&ran), far)));

@@ -1,10 +1,10 @@
 //! Wake-ups that go to another processor than the waker's.
 //!
-//! The kernels of some virtual machines pack threads on few processors: a woken thread runs on its waker's processor, even
-//! if others are idle, and stops the waker. A loop of half a millisecond then ends before the two have spread. So the
-//! waker first takes its own processor out of those that the sleeper may use, which costs some microseconds, and the
-//! woken worker puts it back. A pool does this for a while after a worker has found itself on its waker's processor, and
-//! only if its last wakers had work for longer than it takes until another helps.
+//! The kernels of some virtual machines pack threads on few processors: a woken thread runs on its waker's processor,
+//! even if others are idle, and stops the waker. A loop of half a millisecond then ends before the two have spread. So
+//! the waker first takes its own processor out of those that the sleeper may use, which costs some microseconds, and
+//! the woken worker puts it back. A pool does this for a while after a worker has found itself on its waker's
+//! processor, and only if its last wakers had work for longer than it takes until another helps.
 //!
 //! Invariant: a worker that runs has its own processors, unless somebody else has changed them: then they stay as they
 //! are.

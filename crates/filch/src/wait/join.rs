@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 
 use filch_memory::Native;
 
-use super::find::{Find, Won, run_newer};
+use super::find::{Find, run_newer};
 use super::idle::run_other;
 use super::spot::{Spot, Standing};
 use crate::fork::own::with_taken;
@@ -18,7 +18,7 @@ use crate::protocol::waiting::{Joiner, Sleeper, await_job};
 use crate::shared::policy::{Leaps, Wait};
 use crate::timeline::Activity;
 use crate::unwind::AbortOnUnwind;
-use crate::worker::trails::{Trail, Trails};
+use crate::worker::trails::Trail;
 use crate::worker::{core::Core, patience::Timed, plumbing::Pool};
 
 /// Waits until `job` is settled, which this worker forked at this height and a thief stole. `meanwhile` says whether
@@ -58,38 +58,36 @@ pub(crate) unsafe fn wait_job<P: Pool>(
 /// Returns how the job was settled, or else what the waiting worker runs next.
 #[inline(never)]
 fn next_at_join<P: Pool>(here: Here<'_, P>, meanwhile: Meanwhile, state: &JobState<Native>) -> Result<Settled, Find> {
-    await_job(&Joining::new(Spot::at(here), meanwhile), state)
+    await_job(&Joining::new(Spot::at(here), meanwhile, state), state)
 }
 
 /// A worker that waits for a stolen task.
-struct Joining<'w, P: Pool> {
+struct Joining<'w, 's, P: Pool> {
     spot: Spot<'w, P>,
+    state: &'s JobState<Native>,
     helps: bool,
     /// The number of failures to leapfrog since the worker last looked further.
     failures: Cell<u32>,
-    /// Whether the worker has looked further since its last look before sleep.
-    has_searched: Cell<bool>,
     /// How many times the worker has napped, on a low stack, while there was work.
     naps: Cell<u32>,
 }
 
-impl<'w, P: Pool> Joining<'w, P> {
-    fn new(spot: Spot<'w, P>, meanwhile: Meanwhile) -> Self {
+impl<'w, 's, P: Pool> Joining<'w, 's, P> {
+    fn new(spot: Spot<'w, P>, meanwhile: Meanwhile, state: &'s JobState<Native>) -> Self {
         let helps = meanwhile == Meanwhile::Help;
-        Self { spot, helps, failures: Cell::new(0), has_searched: Cell::new(false), naps: Cell::new(0) }
+        Self { spot, state, helps, failures: Cell::new(0), naps: Cell::new(0) }
     }
 
     fn strategy(&self) -> Wait {
         self.spot.home().common.wait
     }
 
-    /// Returns the workers whose tasks this one may run: none, the thief, or all.
+    /// Returns the workers whose tasks this one may run: none, the thief, or all; without those that it finds only by a
+    /// [walk](Self::walk).
     fn victims(&self, theft: Theft) -> &[Box<Core<P>>] {
         let peers = self.spot.core.peers();
         match self.strategy() {
             _ if !self.helps => &[],
-            // A transitive leapfrogger's further victims change all the time. It has asked them in its last search, and
-            // does not stay awake for work that may not be for it.
             Wait::Leapfrog | Wait::Transitive => std::slice::from_ref(&peers[theft.thief]),
             Wait::LeapfrogRandom | Wait::Random => peers,
         }
@@ -104,10 +102,53 @@ impl<'w, P: Pool> Joining<'w, P> {
             return None;
         }
         self.failures.set(0);
-        self.has_searched.set(true);
         let found = look();
         home.leaps.set(Leaps::adapt(adapted, found.is_some()));
         found
+    }
+
+    /// Whether the worker follows the tasks that were stolen from the thief.
+    fn leaps_further(&self) -> bool {
+        self.helps && self.strategy() == Wait::Transitive && !self.spot.home().is_stack_low()
+    }
+
+    /// Visits, depth first, the workers that run descendants of the awaited job, except its thief, until `visit`
+    /// returns something. It gets the worker, and the entry and the theft by which that worker got a descendant.
+    fn walk<R>(
+        &self,
+        theft: Theft,
+        mut visit: impl FnMut(usize, (&JobState<Native>, Theft)) -> Option<R>,
+    ) -> Option<R> {
+        let (spot, peers) = (&self.spot, self.spot.core.peers());
+        with_taken(&spot.home().trails, |trails| {
+            trails.begin(peers.len());
+            trails.is_new(spot.home().index);
+            trails.is_new(theft.thief);
+            trails.path.push(Trail { via: None, theft, next: theft.base });
+            while let Some(trail) = trails.path.last_mut() {
+                let at = (trail.theft.thief, trail.next);
+                let entry = peers[at.0].pool.stolen_at(at.1).map(|entry| (entry, entry.status()));
+                trail.next += 1;
+                // Checked after the entry was read: if the theft that led here is still in progress, the entry
+                // descended from it.
+                let via = trail.via.map_or(Some(self.state), |(worker, index)| peers[worker].pool.stolen_at(index));
+                let is_warm = entry.is_some() && via.is_some_and(|via| spot.is_warm(via, trail.theft));
+                if !is_warm {
+                    trails.path.pop();
+                } else if let Some((entry, Status::Stolen(theft))) = entry
+                    && trails.is_new(theft.thief)
+                {
+                    if let Some(result) = visit(theft.thief, (entry, theft)) {
+                        return Some(result);
+                    }
+                    trails.path.push(Trail { via: Some(at), theft, next: theft.base });
+                }
+                if !matches!(self.state.status(), Status::Stolen(_)) {
+                    return None;
+                }
+            }
+            None
+        })
     }
 
     fn find_any(&self) -> Option<Find> {
@@ -132,7 +173,7 @@ impl<'w, P: Pool> Joining<'w, P> {
     }
 }
 
-impl<P: Pool> Standing for Joining<'_, P> {
+impl<P: Pool> Standing for Joining<'_, '_, P> {
     type Pool = P;
 
     fn core(&self) -> &Core<P> {
@@ -144,7 +185,7 @@ impl<P: Pool> Standing for Joining<'_, P> {
     }
 }
 
-impl<'w, P: Pool> Joiner for Joining<'w, P> {
+impl<'w, P: Pool> Joiner for Joining<'w, '_, P> {
     type Find = Find;
     type Backoff = Timed<'w>;
 
@@ -159,14 +200,17 @@ impl<'w, P: Pool> Joiner for Joining<'w, P> {
         }
         let win = |guard| spot.win(theft.thief, guard).map(Find::Won);
         let found = if spot.home().is_stack_low() {
-            self.has_searched.set(true);
             self.leap_low(state, theft)
         } else {
             match self.strategy() {
                 // The guard: the thief may have finished the job and be running something unrelated.
                 Wait::Leapfrog => win(Some((state, theft))),
                 Wait::Transitive => {
-                    win(Some((state, theft))).or_else(|| self.further(|| leap_transitively(spot, state, theft)))
+                    let transitively = || {
+                        let won = self.walk(theft, |thief, guard| spot.win(thief, Some(guard)));
+                        won.map(Find::Won)
+                    };
+                    win(Some((state, theft))).or_else(|| self.further(transitively))
                 }
                 Wait::LeapfrogRandom => spot.leap_to(theft.thief).or_else(|| self.further(|| self.find_any())),
                 Wait::Random => self.find_any(),
@@ -194,8 +238,14 @@ impl<'w, P: Pool> Joiner for Joining<'w, P> {
     }
 
     fn ask(&self, theft: Theft) {
-        for victim in self.victims(theft) {
-            P::ask(self.spot.core, victim);
+        let core = self.spot.core;
+        self.victims(theft).iter().for_each(|victim| P::ask(core, victim));
+        if self.leaps_further() {
+            // A worker that comes to the way later looks for sleepers when it shares its first task.
+            self.walk(theft, |thief, _| -> Option<()> {
+                P::ask(core, &core.peers()[thief]);
+                None
+            });
         }
     }
 
@@ -208,51 +258,18 @@ impl<'w, P: Pool> Joiner for Joining<'w, P> {
         if self.helps && !self.strategy().is_strict() {
             return spot.sees_any() || home.has_own_spawned();
         }
-        if self.helps && self.strategy() == Wait::Transitive && !self.has_searched.replace(false) {
-            // The workers beyond the thief that may have tasks have not been asked: the next leap asks them.
-            self.failures.set(u32::MAX - 1);
+        let has_work = |victim: &Core<P>| P::has_work(&spot.here, victim);
+        if home.has_mail() || self.victims(theft).iter().any(|victim| has_work(victim)) {
             return true;
         }
-        home.has_mail() || self.victims(theft).iter().any(|victim| P::has_work(&spot.here, victim))
-    }
-}
-
-/// Searches, depth first, the workers that run descendants of the job of `state`, except its thief, for a task to
-/// steal.
-fn leap_transitively<P: Pool>(spot: &Spot<'_, P>, state: &JobState<Native>, theft: Theft) -> Option<Find> {
-    let home = spot.home();
-    with_taken(&home.trails, |trails| search(spot, state, theft, trails)).map(Find::Won)
-}
-
-fn search<P: Pool>(spot: &Spot<'_, P>, state: &JobState<Native>, theft: Theft, trails: &mut Trails) -> Option<Won> {
-    let peers = spot.core.peers();
-    trails.begin(peers.len());
-    trails.is_new(spot.home().index);
-    trails.is_new(theft.thief);
-    trails.path.push(Trail { via: None, theft, next: theft.base });
-    while let Some(trail) = trails.path.last_mut() {
-        let at = (trail.theft.thief, trail.next);
-        let entry = peers[at.0].pool.stolen_at(at.1).map(|entry| (entry, entry.status()));
-        trail.next += 1;
-        // Checked after the entry was read: if the theft that led here is still in progress, the entry descended from
-        // it.
-        let via = trail.via.map_or(Some(state), |(worker, index)| peers[worker].pool.stolen_at(index));
-        let is_warm = entry.is_some() && via.is_some_and(|via| spot.is_warm(via, trail.theft));
-        if !is_warm {
-            trails.path.pop();
-        } else if let Some((entry, Status::Stolen(theft))) = entry
-            && trails.is_new(theft.thief)
-        {
-            if let Some(won) = spot.win(theft.thief, Some((entry, theft))) {
-                return Some(won);
-            }
-            trails.path.push(Trail { via: Some(at), theft, next: theft.base });
+        let sees_further = self.leaps_further()
+            && self.walk(theft, |thief, _| has_work(&spot.core.peers()[thief]).then_some(())).is_some();
+        if sees_further {
+            // The next leap goes there.
+            self.failures.set(u32::MAX - 1);
         }
-        if !matches!(state.status(), Status::Stolen(_)) {
-            return None;
-        }
+        sees_further
     }
-    None
 }
 
 #[cfg(test)]
@@ -266,10 +283,9 @@ mod tests {
     use crate::{Builder, Interrupts};
 
     /// Returns what a helping worker sees, and what one that only waits sees.
-    fn both<T>(joining: &mut Joining<'_, Split>, see: impl Fn(&Joining<'_, Split>) -> T) -> (T, T) {
+    fn both<T>(joining: &mut Joining<'_, '_, Split>, see: impl Fn(&Joining<'_, '_, Split>) -> T) -> (T, T) {
         let [helps, waits] = [true, false].map(|helps| {
             joining.helps = helps;
-            joining.has_searched.set(true);
             see(joining)
         });
         (helps, waits)
@@ -290,7 +306,8 @@ mod tests {
         let wanted = [(Wait::Leapfrog, 0), (Wait::Transitive, PERHAPS), (Wait::Random, ANY_MEANWHILE)];
         for (wait, wanted) in wanted.into_iter().chain([(Wait::LeapfrogRandom, ANY_MEANWHILE)]) {
             on_a_worker(Builder::new().wait(wait), |here| {
-                let mut joining = Joining::new(Spot::at(here), Meanwhile::Help);
+                let state = JobState::default();
+                let mut joining = Joining::new(Spot::at(here), Meanwhile::Help, &state);
                 let own = joining.spot.home();
                 assert_eq!(both(&mut joining, |who| who.wanted(theft)), (wanted, own.index as Wanted));
                 assert_eq!(both(&mut joining, |who| who.victims(theft).len()), (1, 0));
@@ -325,7 +342,7 @@ mod tests {
                     is_due()
                 })
             {}
-            Joining::new(Spot::at(here), Meanwhile::Help).note_request();
+            Joining::new(Spot::at(here), Meanwhile::Help, &JobState::default()).note_request();
             let start = Instant::now();
             while !is_due() {
                 assert!(start.elapsed() < Duration::from_secs(60), "no tick was requested");
