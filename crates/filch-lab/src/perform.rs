@@ -42,6 +42,7 @@ pub(crate) fn perform(mut experiment: Experiment, size: Size, flags: &Flags) -> 
         experiment.placements = vec![Placement::Pinned];
     }
     let mut plan = Plan::new(&experiment, size)?;
+    plan.fits()?;
     plan.leave_out_missing();
     let rows: Vec<RowId> = (0..plan.cells.len()).map(|cell| plan.row(cell)).collect();
     comparison.check(&rows, &plan.left_out)?;

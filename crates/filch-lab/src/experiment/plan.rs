@@ -15,7 +15,7 @@ use crate::adapters;
 use crate::error::Result;
 use crate::flags::Size;
 use crate::identity::{Placement, ProgramId};
-use crate::programs::{fits, parse};
+use crate::programs::{fits, unchecked};
 use crate::runners::Executable;
 use crate::scheduler::{Foreign, Scheduler, Suited};
 
@@ -42,7 +42,7 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// Makes the cells, in the order of the experiment.
+    /// Makes the cells, in the order of the experiment, whatever memory there is: see [`Plan::fits`].
     pub(crate) fn new(experiment: &Experiment, size: Size) -> Result<Self> {
         let mut plan = Self {
             experiment: experiment.name,
@@ -58,7 +58,7 @@ impl Plan {
             let baseline = experiment.baseline.iter().cloned().map(Contender::Runner);
             let contenders: Vec<Contender> = entry.contenders.iter().cloned().chain(baseline).collect();
             for text in Sweep::spread(experiment.sweep.as_ref(), text) {
-                plan.add(experiment, parse(&text, size)?, &contenders, &guests)?;
+                plan.add(experiment, unchecked(&text, size)?, &contenders, &guests)?;
             }
         }
         plan.left_out.extend(guests.strangers);
@@ -68,7 +68,6 @@ impl Plan {
     /// Adds a program and all its contenders.
     fn add(&mut self, experiment: &Experiment, program: Workload, contenders: &[Contender], guests: &Guests) -> Result {
         let copies = copies(&experiment.workers);
-        fits(&program, copies.last().copied().unwrap_or(1))?;
         let (index, name) = (self.programs.len(), program.name());
         let warm = warmup(&program)?;
         let cell = |scheduler: Scheduler, workers, placement| {
@@ -105,6 +104,15 @@ impl Plan {
         Ok(())
     }
 
+    /// Fails unless each program fits into memory, also as the copies that run side by side.
+    pub(crate) fn fits(&self) -> Result {
+        let copies = |index| {
+            let cells = self.cells.iter().filter(move |cell| cell.program == index);
+            cells.flat_map(|cell| cell.copies.iter().copied()).max().unwrap_or(1)
+        };
+        self.programs.iter().enumerate().try_for_each(|(index, program)| fits(program, copies(index)))
+    }
+
     /// Leaves out the peers whose runners are missing.
     pub(crate) fn leave_out_missing(&mut self) {
         let missing = |cell: &Cell| match cell.scheduler.runner() {
@@ -137,7 +145,7 @@ impl Plan {
 
 /// The program for warming up: the quick size, or the program itself if it is smaller.
 fn warmup(program: &Workload) -> Result<Workload> {
-    let quick = parse(program.name(), Size::Quick)?;
+    let quick = unchecked(program.name(), Size::Quick)?;
     let are_alike = program.params().into_iter().skip(1).eq(quick.params().into_iter().skip(1));
     let has_fewer_tasks = program.tasks().zip(quick.tasks()).is_some_and(|(tasks, quick)| tasks < quick);
     let needs_less_memory = program.memory_bytes() < quick.memory_bytes();
@@ -230,7 +238,7 @@ mod tests {
     #[test]
     fn no_warm_up_is_longer_than_the_program() {
         let warms_up_itself = |text: &str| {
-            let program = parse(text, Size::Quick).unwrap_or_else(|_| panic!("{text} is a program"));
+            let program = unchecked(text, Size::Quick).unwrap_or_else(|_| panic!("{text} is a program"));
             let warm = warmup(&program).unwrap_or_else(|_| panic!("{text} can be warmed up"));
             warm.params() == program.params()
         };
