@@ -10,7 +10,8 @@ use crate::base::{Comparison, Difference};
 use crate::columns::Choice;
 use crate::error::{Error, Result};
 use crate::experiment::Experiment;
-use crate::experiment::claim::{Decided, Verdict, decide};
+use crate::experiment::claim::{Decided, decide};
+use crate::experiment::origin::{Standing, Totals};
 use crate::experiment::plan::Plan;
 use crate::experiment::probe::Findings;
 use crate::export::html::{Figures, Origin, Page, probe_page};
@@ -211,18 +212,22 @@ pub(crate) fn show_differences(out: &mut impl Write, differences: &[Difference],
     Ok(())
 }
 
-/// Prints the claims and their verdicts.
+/// Prints the claims and their verdicts, and the totals by origin.
 fn claims(out: &mut impl Write, decided: &[Decided], colour: bool) -> Result {
     for claim in decided {
-        let style = match claim.verdict {
-            Verdict::Holds => GOOD,
-            Verdict::DoesNotHold => BAD,
-            Verdict::Undecided { .. } | Verdict::NotTestable(_) => FAINT,
+        let style = match claim.standing() {
+            Standing::Holds => GOOD,
+            Standing::Fails => BAD,
+            Standing::Undecided | Standing::Untestable | Standing::Stale => FAINT,
         };
         let verdict = paint(&format!("{:<17}", claim.name()), style, colour);
         writeln!(out, "{verdict}  {}", paint(claim.text, STRONG, colour))?;
         writeln!(out, "{:19}It holds if {}.", "", claim.rule)?;
         writeln!(out, "{:19}{}", "", claim.why())?;
+    }
+    let totals: Totals = decided.iter().map(|claim| (claim.origin, claim.standing())).collect();
+    if !totals.is_empty() {
+        writeln!(out, "{totals}.")?;
     }
     Ok(())
 }

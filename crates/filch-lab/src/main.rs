@@ -12,6 +12,8 @@ mod facts;
 mod flags;
 mod forecast;
 mod identity;
+mod kept;
+mod ledger;
 mod measure;
 mod outcome;
 mod perform;

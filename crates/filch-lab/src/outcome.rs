@@ -13,7 +13,6 @@ use crate::conclude::Found;
 use crate::error::{Error, Result, usage};
 use crate::experiment::Experiment;
 use crate::experiment::claim::Decided;
-use crate::experiment::paper::Document;
 use crate::export::json::write_file;
 use crate::flags::Size;
 use crate::sources::commit;
@@ -53,7 +52,7 @@ pub(crate) struct Told {
 }
 
 impl Told {
-    fn of(decided: &Decided) -> Self {
+    pub(crate) fn of(decided: &Decided) -> Self {
         Self {
             claim: decided.text.to_owned(),
             verdict: decided.name().to_owned(),
@@ -62,33 +61,6 @@ impl Told {
             evidence: decided.json()["evidence"].take(),
         }
     }
-
-    /// The verdict's class in pages.
-    pub(crate) fn class(&self) -> &'static str {
-        match self.verdict.as_str() {
-            "reproduced" | "holds" => "holds",
-            "not reproduced" | "does not hold" => "fails",
-            "undecided" => "undecided",
-            _ => "untestable",
-        }
-    }
-}
-
-/// The experiments of one document, or ours.
-type Group<'o, O> = (Option<&'static Document>, Vec<&'o (Experiment, O)>);
-
-/// Groups outcomes by the documents of their experiments, in the order of the first of each.
-pub(crate) fn by_document<O>(outcomes: &[(Experiment, O)]) -> Vec<Group<'_, O>> {
-    let mut groups: Vec<Group<'_, O>> = Vec::new();
-    for outcome in outcomes {
-        let document = outcome.0.paper.map(|paper| paper.document);
-        let title = |document: Option<&Document>| document.map(|document| document.title);
-        match groups.iter_mut().find(|(known, _)| title(*known) == title(document)) {
-            Some((_, group)) => group.push(outcome),
-            None => groups.push((document, vec![outcome])),
-        }
-    }
-    groups
 }
 
 impl Outcome {
@@ -182,7 +154,6 @@ pub(crate) mod tests {
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1, "only the file itself remains");
         let found = Outcome::read(&folder, "a").unwrap().expect("an outcome");
         assert_eq!(serde_json::to_value(&found).unwrap(), serde_json::to_value(&outcome).unwrap());
-        assert_eq!(found.claims.iter().map(Told::class).collect::<Vec<_>>(), ["holds", "untestable"]);
         let file = Outcome::file(&folder, "a");
         let text = std::fs::read_to_string(&file).unwrap();
         std::fs::write(&file, &text[..text.len() / 2]).unwrap();

@@ -99,5 +99,5 @@ fn measure(experiment: &Experiment, probe: &Probe, size: Size, flags: &Flags) ->
         // It was only the way from that program to this one.
         let _ = std::fs::remove_file(&file);
     }
-    conclude_probe(experiment, (probe.findings)(&lines?), flags)
+    conclude_probe(experiment, experiment.findings(&lines?).unwrap_or_default(), flags)
 }

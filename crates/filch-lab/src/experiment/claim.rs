@@ -8,6 +8,7 @@ use std::fmt;
 
 use serde_json::{Value, json};
 
+use super::origin::{Origin, Standing};
 use super::points::{Point, points};
 use super::quantity::{Measure, Pick, Quantity, joined};
 use super::{Experiment, Sweep, related};
@@ -35,6 +36,10 @@ pub(crate) struct Claim {
     pub(crate) needs: Option<Need>,
     /// Whether workers may share processors, because it concerns what they do and not how long that takes.
     pub(crate) may_share: bool,
+    /// Whose it is, unless a ledger names it.
+    pub(crate) origin: Origin,
+    /// Whether the machine chooses its rows, so that rules and rows of two machines differ.
+    pub(crate) by_machine: bool,
 }
 
 /// What a claim needs of a machine.
@@ -48,7 +53,19 @@ pub(crate) enum Need {
 impl Claim {
     /// Claims that a number of these rows is within the limit, in all programs, with any number of workers.
     pub(crate) const fn new(text: &'static str, of: Pick, measure: Measure, limit: Limit) -> Self {
-        Self { text, of, measure, limit, programs: &[], with: None, workers: None, needs: None, may_share: false }
+        Self {
+            text,
+            of,
+            measure,
+            limit,
+            programs: &[],
+            with: None,
+            workers: None,
+            needs: None,
+            may_share: false,
+            origin: Origin::Ours,
+            by_machine: false,
+        }
     }
 
     /// Restricts the claim to this number of workers.
@@ -78,6 +95,18 @@ impl Claim {
     /// Lets workers share processors: for counts, not for times.
     pub(crate) const fn on_shared_processors(mut self) -> Self {
         self.may_share = true;
+        self
+    }
+
+    /// Says that the machine chooses the rows, such as those of as many workers as it has cores.
+    pub(crate) const fn by_machine(mut self) -> Self {
+        self.by_machine = true;
+        self
+    }
+
+    /// Says that the claim must hold by construction: it tests the laboratory, not a scheduler.
+    pub(crate) const fn by_construction(mut self) -> Self {
+        self.origin = Origin::Check;
         self
     }
 }
@@ -178,8 +207,8 @@ pub(crate) struct Decided {
     pub(crate) verdict: Verdict,
     /// The numbers that the claim concerns; the strongest evidence against it comes first.
     pub(crate) evidence: Vec<Evidence>,
-    /// Whether a paper claims it.
-    pub(crate) is_of_paper: bool,
+    /// Whose claim it is.
+    pub(crate) origin: Origin,
 }
 
 /// A number and its description.
@@ -214,7 +243,7 @@ impl fmt::Display for Evidence {
 }
 
 impl Decided {
-    /// Decides by the limit of these numbers; a claim of no document.
+    /// Decides by the limit of these numbers.
     pub(crate) fn by(limit: Limit, text: &'static str, rule: String, mut evidence: Vec<Evidence>) -> Self {
         // Evidence against the claim comes first, then undecided evidence.
         let rank = |evidence: &Evidence| limit.says(evidence).map_or(1, |holds| if holds { 2 } else { 0 });
@@ -226,24 +255,26 @@ impl Decided {
             }
             verdict => verdict,
         };
-        Self { text, rule, verdict, evidence, is_of_paper: false }
+        Self { text, rule, verdict, evidence, origin: Origin::Ours }
     }
 
-    /// As [`Decided::by`], for a claim of the document; the rule is that `what` is as the limit says.
-    pub(crate) fn of_paper_by(limit: Limit, text: &'static str, what: &str, evidence: Vec<Evidence>) -> Self {
-        Self { is_of_paper: true, ..Self::by(limit, text, format!("{what} is {limit}"), evidence) }
+    /// As [`Decided::by`]; the rule is that `what` is as the limit says.
+    pub(crate) fn within(limit: Limit, text: &'static str, what: &str, evidence: Vec<Evidence>) -> Self {
+        Self::by(limit, text, format!("{what} is {limit}"), evidence)
+    }
+
+    /// As [`Claim::by_construction`].
+    pub(crate) fn by_construction(self) -> Self {
+        Self { origin: Origin::Check, ..self }
     }
 
     /// Returns the verdict in words.
     pub(crate) fn name(&self) -> &'static str {
-        match (&self.verdict, self.is_of_paper) {
-            (Verdict::Holds, false) => "holds",
-            (Verdict::Holds, true) => "reproduced",
-            (Verdict::DoesNotHold, false) => "does not hold",
-            (Verdict::DoesNotHold, true) => "not reproduced",
-            (Verdict::Undecided { .. }, _) => "undecided",
-            (Verdict::NotTestable(_), _) => "not testable here",
-        }
+        self.standing().word(self.origin)
+    }
+
+    pub(crate) fn standing(&self) -> Standing {
+        (&self.verdict).into()
     }
 
     /// Returns the strongest evidence against the claim, or what is missing, for people.
@@ -273,6 +304,7 @@ impl Decided {
         };
         json!({
             "claim": self.text,
+            "origin": self.origin.name(),
             "verdict": self.name(),
             "rule": self.rule,
             "missing": missing,
@@ -284,8 +316,7 @@ impl Decided {
 /// Decides all claims of an experiment.
 pub(crate) fn decide(experiment: &Experiment, programs: &[Program], cores: usize) -> Vec<Decided> {
     let points = points(programs, experiment.sweep.as_ref());
-    let decide = |claim: &Claim| Decided { is_of_paper: experiment.paper.is_some(), ..claim.decide(&points, cores) };
-    experiment.claims.iter().map(decide).collect()
+    experiment.of_whom(experiment.claims.iter().map(|claim| claim.decide(&points, cores)).collect())
 }
 
 impl Claim {
@@ -298,7 +329,7 @@ impl Claim {
             || oversubscribed.iter().map(|point| point.row.workers).min().map(|n| needs_processors(n, cores));
         let missing = self.lacks(cores).or_else(|| too_many().filter(|_| decided.evidence.is_empty()));
         decided.verdict = missing.map_or(decided.verdict, Verdict::NotTestable);
-        decided
+        Decided { origin: self.origin, ..decided }
     }
 
     /// Returns what the machine lacks for a test.
@@ -310,14 +341,19 @@ impl Claim {
     }
 
     fn concerns(&self, point: &Point<'_>) -> bool {
-        let title = point.program.to_string();
-        let has = |(parameter, value): (&str, &str)| point.program.without(parameter).1.as_deref() == Some(value);
-        self.of.takes(point)
-            && self.workers.is_none_or(|workers| point.row.workers == workers)
-            && self.with.is_none_or(has)
-            && (self.programs.is_empty() || self.programs.iter().any(|start| title.starts_with(start)))
+        self.is_about(&point.program, &point.who, point.value.as_deref())
+            && [self.of.workers, self.workers].into_iter().flatten().all(|workers| point.row.workers == workers)
             // On a machine with enough processors, those with fewer workers say nothing.
             && !matches!(self.needs, Some(Need::Processors(needed)) if point.row.workers < needed)
+    }
+
+    /// Whether it speaks of a contender on a program with a value of the swept parameter.
+    pub(crate) fn is_about(&self, program: &ProgramId, who: &SchedulerId, value: Option<&str>) -> bool {
+        let has = |(parameter, value): (&str, &str)| program.without(parameter).1.as_deref() == Some(value);
+        let is_among = |title: String| self.programs.iter().any(|start| title.starts_with(start));
+        self.of.names(program, who, value)
+            && self.with.is_none_or(has)
+            && (self.programs.is_empty() || is_among(program.to_string()))
     }
 
     /// Returns the numbers of these points; others may be compared with them.
@@ -428,7 +464,7 @@ impl Claim {
     }
 
     /// Returns the rule in words.
-    fn rule(&self) -> String {
+    pub(crate) fn rule(&self) -> String {
         let on = self.workers.map_or_else(String::new, |workers| format!(" on {workers}"));
         let shared = if self.may_share { ", also where workers share processors," } else { "" };
         let with = self.with.map_or_else(String::new, |(name, value)| format!(" on programs with {name}={value}"));

@@ -5,6 +5,7 @@
 
 pub(crate) mod claim;
 pub(crate) mod mean;
+pub(crate) mod origin;
 pub(crate) mod paper;
 pub(crate) mod plan;
 pub(crate) mod points;
@@ -15,12 +16,15 @@ mod related;
 use std::path::PathBuf;
 
 use filch_catalogue::WAITS;
+use serde_json::Value;
 
 use crate::flags::Size;
 use crate::identity::{Placement, ProgramId, SchedulerId};
-use claim::Claim;
+use crate::ledger;
+use claim::{Claim, Decided};
+use origin::Origin;
 use paper::{Mark, Paper};
-use probe::Probe;
+use probe::{Findings, Probe};
 
 /// A question, and the measurements that answer it.
 #[derive(Clone, Debug)]
@@ -86,6 +90,24 @@ impl Experiment {
     /// Whether it repeats a measurement of a document, or adds to one.
     pub(crate) fn is_reproduction(&self) -> bool {
         self.paper.is_some() || self.is_ours
+    }
+
+    /// Returns whose claim it is: the document's if its ledger names it, and else what the claim says of itself.
+    pub(crate) fn origin(&self, text: &str, otherwise: Origin) -> Origin {
+        let is_named = self.name.is_some_and(|id| ledger::names(id, text));
+        if is_named { Origin::Document } else { otherwise }
+    }
+
+    /// Says of verdicts whose claims they are on.
+    pub(crate) fn of_whom(&self, decided: Vec<Decided>) -> Vec<Decided> {
+        let each = |decided: Decided| Decided { origin: self.origin(decided.text, decided.origin), ..decided };
+        decided.into_iter().map(each).collect()
+    }
+
+    /// Returns what these lines of its probe say; `None` if it has none.
+    pub(crate) fn findings(&self, lines: &[Value]) -> Option<Findings> {
+        let findings = (self.probe?.findings)(lines);
+        Some(Findings { decided: self.of_whom(findings.decided), ..findings })
     }
 }
 

@@ -3,6 +3,8 @@
 /// A document that experiments reproduce.
 #[derive(Debug)]
 pub(crate) struct Document {
+    /// The name of its ledger, with which the names of its statements begin.
+    pub(crate) name: &'static str,
     pub(crate) title: &'static str,
     pub(crate) authors: &'static str,
     /// Where and when it appeared.
@@ -45,6 +47,7 @@ pub(crate) struct Mark {
 }
 
 pub(crate) static LACE: Document = Document {
+    name: "lace",
     title: "Lace: Non-blocking Split Deque for Work-Stealing",
     authors: "T. van Dijk and J. C. van de Pol",
     venue: "Euro-Par 2014 Workshops (MuCoCoS)",
@@ -52,6 +55,7 @@ pub(crate) static LACE: Document = Document {
 };
 
 pub(crate) static PADWS: Document = Document {
+    name: "padws",
     title: "Work Stealing through Partial Asynchronous Delegation",
     authors: "J. Wang, Y. Liu, M. Fu, H. Härtig and H. Chen",
     venue: "SPAA 2024",
@@ -59,6 +63,7 @@ pub(crate) static PADWS: Document = Document {
 };
 
 pub(crate) static PRIVATE: Document = Document {
+    name: "private",
     title: "Scheduling Parallel Programs by Work Stealing with Private Deques",
     authors: "U. A. Acar, A. Charguéraud and M. Rainey",
     venue: "PPoPP 2013",
@@ -66,6 +71,7 @@ pub(crate) static PRIVATE: Document = Document {
 };
 
 pub(crate) static FENCE_FREE: Document = Document {
+    name: "fence-free",
     title: "Fence-Free Work Stealing on Bounded TSO Processors",
     authors: "A. Morrison and Y. Afek",
     venue: "ASPLOS 2014",
@@ -73,6 +79,7 @@ pub(crate) static FENCE_FREE: Document = Document {
 };
 
 pub(crate) static RUNTIMES: Document = Document {
+    name: "runtimes",
     title: "runtime-benchmarks",
     authors: "tzcnt",
     venue: "README of its source code, July 2026",
@@ -80,6 +87,7 @@ pub(crate) static RUNTIMES: Document = Document {
 };
 
 pub(crate) static WSQ: Document = Document {
+    name: "wsq",
     title: "Work Stealing Queue",
     authors: "injinj",
     venue: "README of its source code",

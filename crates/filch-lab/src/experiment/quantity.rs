@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::points::Point;
+use crate::identity::{ProgramId, SchedulerId};
 use crate::stats::{Estimate, Rounds};
 use crate::summary::{Compared, Row};
 
@@ -235,10 +236,15 @@ impl Pick {
     }
 
     pub(super) fn takes(&self, point: &Point<'_>) -> bool {
-        self.at.takes(point.value.as_deref())
-            && self.workers.is_none_or(|workers| point.row.workers == workers)
-            && self.program.is_none_or(|start| point.program.to_string().starts_with(start))
-            && point.who.to_string() == self.who
+        self.workers.is_none_or(|workers| point.row.workers == workers)
+            && self.names(&point.program, &point.who, point.value.as_deref())
+    }
+
+    /// Whether it picks a contender on a program with a value of the swept parameter, with some number of workers.
+    pub(crate) fn names(&self, program: &ProgramId, who: &SchedulerId, value: Option<&str>) -> bool {
+        self.at.takes(value)
+            && who.to_string() == self.who
+            && self.program.is_none_or(|start| program.to_string().starts_with(start))
     }
 
     /// Whether `other` is a row to compare `point` with: of the same program and number of workers, unless this pick
@@ -252,7 +258,7 @@ impl Pick {
             && (self.workers.is_some() || other.row.workers == point.row.workers)
     }
 
-    pub(super) fn is_one(&self) -> bool {
+    pub(crate) fn is_one(&self) -> bool {
         matches!(self.at, At::One(_))
     }
 }

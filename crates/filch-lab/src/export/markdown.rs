@@ -1,16 +1,19 @@
-//! The page of the repository about kept reproductions: every claim a row, with a column for each machine.
+//! The page of the repository about kept reproductions: each document's ledger with its verdicts, then questions of our
+//! own.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::html::date;
 use crate::experiment::Experiment;
-use crate::outcome::{Outcome, Told, by_document};
+use crate::experiment::origin::{Origin, Standing};
+use crate::kept::{Kept, KeptClaim, by_document, totals};
+use crate::ledger::{self, Ledger, Named, Statement};
 
 /// The outcomes of a folder.
 pub(crate) struct Record {
     pub(crate) name: String,
-    pub(crate) outcomes: Vec<(Experiment, Outcome)>,
+    pub(crate) outcomes: Vec<Kept>,
     pub(crate) reasons: Reasons,
 }
 
@@ -18,15 +21,19 @@ pub(crate) struct Record {
 pub(crate) type Reasons = BTreeMap<String, BTreeMap<String, String>>;
 
 impl Record {
-    fn of(&self, id: &str) -> Option<&Outcome> {
-        self.outcomes.iter().map(|(_, outcome)| outcome).find(|outcome| outcome.id == id)
+    fn of(&self, id: &str) -> Option<&Kept> {
+        self.outcomes.iter().find(|kept| kept.outcome.id == id)
     }
 
-    /// Returns the reasons that explain nothing: there is no such claim, or it holds.
+    fn claim(&self, id: &str, text: &str) -> Option<&KeptClaim> {
+        self.of(id)?.claim(text)
+    }
+
+    /// Returns the reasons that explain nothing: there is no verdict on such a claim, or it holds.
     pub(crate) fn idle_reasons(&self) -> Vec<String> {
-        let fails = |id: &str, claim: &str| {
-            let told = self.of(id).and_then(|outcome| outcome.claims.iter().find(|told| told.claim == claim));
-            told.is_some_and(|told| matches!(told.class(), "fails" | "undecided"))
+        let fails = |id: &str, text: &str| {
+            let told = self.of(id).and_then(|kept| kept.outcome.claims.iter().find(|told| told.claim == text));
+            told.is_some_and(|told| matches!(Standing::of_word(&told.verdict), Standing::Fails | Standing::Undecided))
         };
         let each = self.reasons.iter().flat_map(|(id, claims)| claims.keys().map(move |claim| (id, claim)));
         each.filter(|(id, claim)| !fails(id, claim)).map(|(id, claim)| format!("{id}: {claim}")).collect()
@@ -35,106 +42,211 @@ impl Record {
     fn reason(&self, id: &str, claim: &str) -> Option<&str> {
         Some(self.reasons.get(id)?.get(claim)?.as_str())
     }
-
-    fn count(&self, class: &str) -> usize {
-        self.outcomes.iter().flat_map(|(_, outcome)| &outcome.claims).filter(|told| told.class() == class).count()
-    }
 }
 
 const HEAD: &str = "\
 # What held, on which processor
 
-<!-- `filch results` writes this page from the folders in `results`. -->
+<!-- `filch results` writes this page from the ledgers in `crates/filch-lab/ledger` and the folders in `results`. -->
 
-Each claim of a document is decided by its rule from our measurements, with the whole 95 % interval of every number that it concerns:
-✓ it was reproduced, ✗ it was not, ? an interval crosses the limit, – this machine cannot test it, for the reason that follows. After the
-verdict comes the strongest evidence against the claim, and **Why** what we found out about the difference. A verdict links to the measured lines, from which `filch report` makes the page with all plots;
-`filch reproduce ID` measures an experiment again.
+The statements of each document stand in its order, with what decides each. A claim is decided by its rule from our
+measurements, with the whole 95 % interval of every number that it concerns: ✓ it was reproduced, ✗ it was not, ? an
+interval crosses the limit, – this machine cannot test it, ≠ the claim has changed since, so the verdict is stale.
+Then comes the strongest evidence against the claim, and **Why** what we found out about the difference. `filch check
+NAME` explores the scenarios of a queue or protocol, and `filch reproduce ID` measures an experiment again. The date
+of a measurement links to its evidence; beside that lie its lines (`.jsonl.gz`), from which `filch report` makes the
+page with all plots, and its table (`.csv`).
 
 ";
 
 /// Returns the page; `results` leads from it to the folder of the records.
 pub(crate) fn page(records: &[Record], results: &str) -> String {
-    let mut text = HEAD.to_owned();
-    if records.is_empty() {
-        return text + "No reproduction is kept yet: `filch reproduce all`, then `filch results filch-reproduce`.\n";
-    }
-    text += "| measured on | machine | ✓ | ✗ | ? | – |\n| --- | --- | ---: | ---: | ---: | ---: |\n";
-    for record in records {
-        let machine = record.outcomes.first().map(|(_, outcome)| outcome.machine.summary()).unwrap_or_default();
-        let counts = ["holds", "fails", "undecided", "untestable"].map(|class| record.count(class).to_string());
-        let _ = writeln!(text, "| {} | {} | {} |", record.name, plain(&machine), counts.join(" | "));
-    }
-    let mut experiments: Vec<(Experiment, ())> = Vec::new();
-    for (experiment, _) in records.iter().flat_map(|record| &record.outcomes) {
-        if !experiments.iter().any(|(known, ())| known.name == experiment.name) {
-            experiments.push((experiment.clone(), ()));
-        }
-    }
-    for (document, group) in by_document(&experiments) {
-        match document {
-            Some(document) => {
-                let _ = write!(text, "\n## {}\n\n{}, {}.\n", document.title, document.authors, document.venue);
-            }
-            None => text += "\n## Questions of our own\n",
-        }
-        for (experiment, ()) in group {
-            text += &one(experiment, records, results);
-        }
-    }
-    text
+    Page { records, results }.text(ledger::all())
 }
 
-fn one(experiment: &Experiment, records: &[Record], results: &str) -> String {
-    let id = experiment.name.unwrap_or_default();
-    let place = experiment.paper.map(|paper| format!(", {}", paper.place)).unwrap_or_default();
-    let mut text = format!("\n### {id}{place}: {}\n\n", plain(&experiment.question));
-    if !experiment.differs.is_empty() {
-        let _ = writeln!(text, "What differs here: {}\n", plain(&experiment.differs.join(" ")));
+struct Page<'r> {
+    records: &'r [Record],
+    results: &'r str,
+}
+
+impl Page<'_> {
+    fn text(&self, ledgers: &[Ledger]) -> String {
+        let mut text = HEAD.to_owned() + &self.machines();
+        let mut experiments: Vec<&Experiment> = Vec::new();
+        for Kept { experiment, .. } in self.records.iter().flat_map(|record| &record.outcomes) {
+            if !experiments.iter().any(|known| known.name == experiment.name) {
+                experiments.push(experiment);
+            }
+        }
+        let mut groups = by_document(&experiments, |experiment| experiment);
+        for ledger in ledgers {
+            text += &self.ledger(ledger);
+            let is_its = |(document, _): &(Option<&_>, _)| document.is_some_and(|it| std::ptr::eq(it, ledger.document));
+            let group = groups.iter().position(is_its).map(|at| groups.remove(at).1);
+            group.into_iter().flatten().for_each(|experiment| text += &self.experiment(experiment));
+        }
+        for (document, group) in groups {
+            match document {
+                Some(document) => {
+                    let _ = write!(text, "\n## {}\n\n{}, {}.\n", document.title, document.authors, document.venue);
+                }
+                None => text += "\n## Questions of our own\n",
+            }
+            group.into_iter().for_each(|experiment| text += &self.experiment(experiment));
+        }
+        text
     }
-    let here: Vec<(&Record, &Outcome)> = records.iter().filter_map(|record| Some((record, record.of(id)?))).collect();
-    let mut claims: Vec<&str> = Vec::new();
-    for (Record { name, .. }, outcome) in &here {
-        let day = date(outcome.at);
-        let again = outcome.decided_by.as_ref().map_or_else(String::new, |by| format!(", decided by commit {by}"));
-        let _ = writeln!(
-            text,
-            "{name}: `{}`, commit {}, {}{again}; [lines]({results}/{name}/{id}.jsonl.gz), [table]({results}/{name}/{id}.csv), \
-             [all evidence]({results}/{name}/{id}.json).{}\n",
-            outcome.command,
-            outcome.commit,
-            day.split(' ').next().unwrap_or_default(),
-            outcome.failures.iter().map(|failure| format!(" **{}**", plain(failure))).collect::<String>(),
+
+    /// The machines with their letters, and the totals of documents' claims; ours and checks beside them.
+    fn machines(&self) -> String {
+        if self.records.is_empty() {
+            return "No reproduction is kept yet: `filch reproduce all`, then `filch results filch-reproduce`.\n"
+                .to_owned();
+        }
+        let marks = Standing::ALL.map(Standing::mark).join(" | ");
+        let mut text = format!(
+            "Of documents' claims, as many stand so:\n\n| | measured on | machine | {marks} | ours | checks |\n\
+             | --- | --- | --- |{} --- | --- |\n",
+            " ---: |".repeat(Standing::ALL.len()),
         );
-        for told in &outcome.claims {
-            if !claims.contains(&told.claim.as_str()) {
-                claims.push(&told.claim);
+        for (letter, record) in self.lettered() {
+            let machine = record.outcomes.first().map(|kept| kept.outcome.machine.summary()).unwrap_or_default();
+            let totals = totals(&record.outcomes);
+            let counts = Standing::ALL.map(|standing| totals.of(Origin::Document, standing).to_string()).join(" | ");
+            let [ours, checks] = [Origin::Ours, Origin::Check].map(|origin| totals.told(origin).unwrap_or_default());
+            let _ =
+                writeln!(text, "| {letter} | {} | {} | {counts} | {ours} | {checks} |", record.name, plain(&machine));
+        }
+        text
+    }
+
+    /// The records, each with the letter that stands for it.
+    fn lettered(&self) -> impl Iterator<Item = (char, &Record)> {
+        ('A'..).zip(self.records)
+    }
+
+    /// The statements of a document.
+    fn ledger(&self, Ledger { document, statements }: &Ledger) -> String {
+        let count = |is_so: fn(&Statement) -> bool| statements.iter().filter(|statement| is_so(statement)).count();
+        let mut text = format!(
+            "\n## {}\n\n{}, {}, on {}. {} statements: {} by claims, {} by scenarios and tests, {} not decided here in whole or in part.\n",
+            document.title,
+            document.authors,
+            document.venue,
+            document.machine,
+            statements.len(),
+            count(|statement| !statement.claims.is_empty()),
+            count(|statement| !statement.scenarios.is_empty() || !statement.tests.is_empty()),
+            count(|statement| statement.cannot.is_some()),
+        );
+        let (mut place, mut shown) = ("", BTreeMap::new());
+        for statement in statements {
+            if statement.place != place {
+                let _ = writeln!(text, "\n### {}", plain(&statement.place));
+                place = &statement.place;
+            }
+            text += &self.statement(statement, &mut shown);
+        }
+        text
+    }
+
+    /// A statement and what decides it; a claim that stands above under another statement is only named.
+    fn statement<'s>(&self, statement: &'s Statement, shown: &mut BTreeMap<(&'s str, &'s str), &'s str>) -> String {
+        let Statement { id, says, figures, claims, scenarios, tests, cannot, departs, found, .. } = statement;
+        let mut text = format!("\n**{}** `{id}`", plain(says));
+        let figures = figures.iter().map(|figures| ("Figures", figures));
+        let notes = figures
+            .chain(departs.iter().map(|departs| ("Departs", departs)))
+            .chain(found.iter().map(|found| ("Found", found)));
+        notes.for_each(|(head, note)| _ = write!(text, " *{head}:* {}", plain(note)));
+        text += "\n\n";
+        for Named { experiment, text: claim } in claims {
+            let verdicts = match shown.insert((experiment, claim), id) {
+                Some(above) => {
+                    shown.insert((experiment, claim), above);
+                    format!("as above, `{above}`")
+                }
+                None => self.verdicts(experiment, claim),
+            };
+            let _ = writeln!(text, "- {experiment}, “{}” {verdicts}", plain(claim));
+        }
+        for (what, names) in [("scenarios of", scenarios), ("tests in", tests)] {
+            if !names.is_empty() {
+                let _ = writeln!(text, "- {what} {}", grouped(names));
             }
         }
+        if let Some(cannot) = cannot {
+            let _ = writeln!(text, "- not decided: {}", plain(cannot));
+        }
+        text
     }
-    let names: Vec<&str> = here.iter().map(|(record, _)| record.name.as_str()).collect();
-    let _ = writeln!(text, "| claim | {} |\n| --- |{}", names.join(" | "), " --- |".repeat(names.len()));
-    for claim in claims {
-        let cell = |(record, outcome): &(&Record, &Outcome)| {
-            let Some(told) = outcome.claims.iter().find(|told| told.claim == claim) else { return String::new() };
-            let verdict = verdict(told, &format!("{results}/{}/{id}.jsonl.gz", record.name));
-            let reason = record.reason(id, claim).map(|why| format!("<br>**Why:** {}", plain(why)));
-            verdict + &reason.unwrap_or_default()
-        };
-        let cells: Vec<String> = here.iter().map(cell).collect();
-        let _ = writeln!(text, "| {} | {} |", plain(claim), cells.join(" | "));
+
+    /// The verdicts on a claim, machines with the same one together.
+    fn verdicts(&self, id: &str, claim: &str) -> String {
+        let mut each: Vec<(String, String)> = Vec::new();
+        for (letter, record) in self.lettered() {
+            let Some(kept) = record.claim(id, claim) else { continue };
+            let reason = record.reason(id, claim).map(|why| format!(" **Why:** {}", plain(why)));
+            let cell = format!("{} {}{}", kept.standing().mark(), plain(&kept.brief()), reason.unwrap_or_default());
+            match each.iter_mut().find(|(_, known)| *known == cell) {
+                Some((letters, _)) => _ = write!(letters, ", {letter}"),
+                None => each.push((letter.to_string(), cell)),
+            }
+        }
+        if each.is_empty() {
+            return "not measured".to_owned();
+        }
+        each.into_iter().map(|(letters, cell)| format!("{letters} {cell}")).collect::<Vec<_>>().join("; ")
     }
-    text
+
+    /// An experiment: where it was measured, and the claims that no ledger names.
+    fn experiment(&self, experiment: &Experiment) -> String {
+        let id = experiment.name.unwrap_or_default();
+        let place = experiment.paper.map(|paper| format!(", {}", paper.place)).unwrap_or_default();
+        let mut text = format!("\n### {id}{place}: {}\n\n", plain(&experiment.question));
+        if !experiment.differs.is_empty() {
+            let _ = writeln!(text, "What differs here: {}\n", plain(&experiment.differs.join(" ")));
+        }
+        let mut claims: Vec<(&str, Origin)> = Vec::new();
+        for (letter, record) in self.lettered() {
+            let Some(kept) = record.of(id) else { continue };
+            let outcome = &kept.outcome;
+            let day = date(outcome.at);
+            let arguments = outcome.command.split_once(id).map_or("", |(_, arguments)| arguments.trim());
+            let again = outcome.decided_by.as_ref().map_or_else(String::new, |by| format!(", decided by commit {by}"));
+            let failures = outcome.failures.iter().map(|failure| format!("**{}**", plain(failure)));
+            let _ = writeln!(
+                text,
+                "- {letter}: [{}]({}/{}/{id}.json), commit {}{again}, `{arguments}`.{}",
+                day.split(' ').next().unwrap_or_default(),
+                self.results,
+                record.name,
+                outcome.commit,
+                failures.chain(kept.former()).map(|note| format!(" {note}")).collect::<String>(),
+            );
+            for claim in kept.claims.iter().filter(|claim| claim.origin != Origin::Document) {
+                if !claims.contains(&(claim.text, claim.origin)) {
+                    claims.push((claim.text, claim.origin));
+                }
+            }
+        }
+        for (claim, origin) in claims {
+            let _ = writeln!(text, "- {}, “{}” {}", origin.label(), plain(claim), self.verdicts(id, claim));
+        }
+        text
+    }
 }
 
-fn verdict(told: &Told, lines: &str) -> String {
-    let mark = match told.class() {
-        "holds" => "✓",
-        "fails" => "✗",
-        "undecided" => "?",
-        _ => "–",
-    };
-    format!("{mark} [{}]({lines}): {}", told.verdict, plain(&told.why))
+/// Names of the form `group: name`, with each group once.
+fn grouped(names: &[String]) -> String {
+    let mut groups: Vec<(&str, String)> = Vec::new();
+    for (group, name) in names.iter().filter_map(|name| name.split_once(": ")) {
+        match groups.iter_mut().find(|(known, _)| *known == group) {
+            Some((_, names)) => _ = write!(names, ", `{name}`"),
+            None => groups.push((group, format!("`{name}`"))),
+        }
+    }
+    groups.into_iter().map(|(group, names)| format!("{group}: {names}")).collect::<Vec<_>>().join("; ")
 }
 
 /// Escapes what Markdown would take for more than text.
@@ -153,20 +265,66 @@ pub(super) fn plain(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::paper::LACE;
     use crate::experiments::find;
+    use crate::kept::tests::current;
     use crate::outcome::tests::outcome;
 
     fn record(name: &str, ids: &[(&str, &[&str])]) -> Record {
-        let one = |(id, verdicts): &(&str, &[&str])| (find(id).expect("an experiment"), outcome(id, verdicts));
+        let one = |(id, verdicts): &(&str, &[&str])| {
+            let origin = if id.starts_with("lace") { Origin::Document } else { Origin::Ours };
+            current(find(id).expect("an experiment"), outcome(id, verdicts), origin)
+        };
         Record { name: name.to_owned(), outcomes: ids.iter().map(one).collect(), reasons: Reasons::new() }
     }
 
+    /// A statement that nothing decides.
+    fn statement(id: &str, place: &str) -> Statement {
+        Statement {
+            id: id.to_owned(),
+            place: place.to_owned(),
+            says: format!("It is <{id}>."),
+            figures: None,
+            claims: Vec::new(),
+            scenarios: Vec::new(),
+            tests: Vec::new(),
+            cannot: None,
+            departs: None,
+            found: None,
+        }
+    }
+
+    fn ledger() -> Ledger {
+        let claims = |indices: &[usize]| {
+            let named =
+                |index| Named { experiment: "lace-fig5".to_owned(), text: format!("claim {index} of lace-fig5") };
+            indices.iter().map(named).collect()
+        };
+        let text = |text: &str| Some(text.to_owned());
+        let statements = vec![
+            Statement { claims: claims(&[0, 1]), figures: text("1.5"), ..statement("lace-first", "section 1") },
+            Statement {
+                scenarios: ["lace: ++|- s", "lace: +", "wool: -"].map(str::to_owned).to_vec(),
+                tests: vec!["a.rs: b".to_owned()],
+                departs: text("It sleeps."),
+                found: text("It is *false*."),
+                ..statement("lace-second", "section 1")
+            },
+            Statement {
+                claims: claims(&[0, 7]),
+                cannot: text("It wants a cluster."),
+                ..statement("lace-third", "section 2")
+            },
+        ];
+        Ledger { document: &LACE, statements }
+    }
+
     #[test]
-    fn every_claim_has_a_row_with_a_verdict_of_each_machine() {
+    fn statements_stand_in_order_with_what_decides_them() {
         let mut small = record("2-core-a", &[("forks", &["holds", "does not hold"]), ("lace-fig5", &["reproduced"])]);
         let mut large = record("64-core-b", &[("lace-fig5", &["not reproduced", "not testable here"])]);
-        large.outcomes[0].1.decided_by = Some("def".to_owned());
-        small.outcomes[0].1.claims[0].why = "a|b_c [1, 2] <".to_owned();
+        large.outcomes[0].outcome.decided_by = Some("def".to_owned());
+        small.outcomes[0].claims[0].told.why = "a|b_c [1, 2] <".to_owned();
         let reasons = [("claim 0 of lace-fig5", "it has 64"), ("claim 3", "none")];
         let reasons = reasons.map(|(claim, why)| (claim.to_owned(), why.to_owned()));
         large.reasons.insert("lace-fig5".to_owned(), reasons.into());
@@ -174,26 +332,50 @@ mod tests {
         small.reasons.clone_from(&large.reasons);
         assert_eq!(small.idle_reasons(), ["lace-fig5: claim 0 of lace-fig5", "lace-fig5: claim 3"], "it holds here");
         small.reasons.clear();
-        let page = page(&[small, large], "../results");
-        for line in [
-            "| 2-core-a | a processor · 2 processors ·  ·  | 2 | 1 | 0 | 0 |",
-            "| 64-core-b | a processor · 2 processors ·  ·  | 0 | 1 | 0 | 1 |",
+        let mut third = record("64-core-c", &[("lace-fig5", &["reproduced", "not testable here"])]);
+        third.outcomes[0].claims[0].changed = Some("its rule has changed");
+        let page = Page { records: &[small, large, third], results: "../results" }.text(&[ledger()]);
+        let lines = [
+            "| A | 2-core-a | a processor · 2 processors ·  ·  | 1 | 0 | 0 | 0 | 0 | 1 holds, 1 does not hold |  |",
+            "| B | 64-core-b | a processor · 2 processors ·  ·  | 0 | 1 | 0 | 1 | 0 |  |  |",
+            "| C | 64-core-c | a processor · 2 processors ·  ·  | 0 | 0 | 0 | 1 | 1 |  |  |",
+            "## Lace: Non-blocking Split Deque for Work-Stealing",
+            "### section 1",
+            "**It is &lt;lace-first>.** `lace-first` *Figures:* 1.5",
+            "- lace-fig5, “claim 0 of lace-fig5” A ✓ evidence 0 of lace-fig5; B ✗ evidence 0 of lace-fig5 **Why:** it has 64; \
+             C ≠ its rule has changed since",
+            "- lace-fig5, “claim 1 of lace-fig5” B, C – evidence 1 of lace-fig5",
+            "**It is &lt;lace-second>.** `lace-second` *Departs:* It sleeps. *Found:* It is \\*false\\*.",
+            "- scenarios of lace: `++|- s`, `+`; wool: `-`",
+            "- tests in a.rs: `b`",
+            "### section 2",
+            "- lace-fig5, “claim 0 of lace-fig5” as above, `lace-first`",
+            "- lace-fig5, “claim 7 of lace-fig5” not measured",
+            "- not decided: It wants a cluster.",
+            "- B: [2027-01-15](../results/64-core-b/lace-fig5.json), commit abc, decided by commit def, `--size quick`.",
             "## Questions of our own",
             "### forks: What does a fork cost, in each style and on each kind of pool?",
-            "| claim 0 of forks | ✓ [holds](../results/2-core-a/forks.jsonl.gz): a\\|b\\_c \\[1, 2\\] &lt; |",
-            "## Lace: Non-blocking Split Deque for Work-Stealing",
-            "| claim | 2-core-a | 64-core-b |",
-            "| claim 0 of lace-fig5 | ✓ [reproduced](../results/2-core-a/lace-fig5.jsonl.gz): evidence 0 of lace-fig5 | ✗ [not reproduced](../results/64-core-b/lace-fig5.jsonl.gz): evidence 0 of lace-fig5<br>**Why:** it has 64 |",
-            "| claim 1 of lace-fig5 |  | – [not testable here](../results/64-core-b/lace-fig5.jsonl.gz): evidence 1 of lace-fig5 |",
-            "64-core-b: `filch reproduce lace-fig5 --size quick`, commit abc, 2027-01-15, decided by commit def; [lines](../results/64-core-b/lace-fig5.jsonl.gz), [table](../results/64-core-b/lace-fig5.csv), [all evidence](../results/64-core-b/lace-fig5.json).",
-        ] {
-            assert!(page.lines().any(|found| found == line), "{line}\nin {page}");
+            "- A: [2027-01-15](../results/2-core-a/forks.json), commit abc, `--size quick`.",
+            "- ours, “claim 0 of forks” A ✓ a\\|b\\_c \\[1, 2\\] &lt;",
+            "- ours, “claim 1 of forks” A ✗ evidence 1 of forks",
+        ];
+        let mut rest = page.lines();
+        for line in lines {
+            assert!(rest.any(|found| found == line), "{line}\nin its place in {page}");
         }
-        assert!(page.contains("2-core-a: `filch reproduce lace-fig5 --size quick`, commit abc, 2027-01-15; "));
-        // Rows of a table follow its head without a gap.
-        for (head, _) in page.match_indices("| --- |") {
-            let before = page[..head].trim_end_matches('\n').lines().last().expect("a head");
-            assert!(before.starts_with("| "), "{before}");
-        }
+        assert_eq!(page.matches("### section 1").count(), 1);
+        assert!(page.contains(
+            "on four Opteron 6168, 48 processors. 3 statements: 2 by claims, 1 by scenarios and tests, 1 not"
+        ));
+        assert!(!page.contains("ours, “claim 0 of lace-fig5”"), "it is the document's");
+    }
+
+    #[test]
+    fn without_records_the_ledgers_remain() {
+        let page = Page { records: &[], results: "results" }.text(&[ledger()]);
+        assert!(
+            page.contains("No reproduction is kept yet") && page.contains("“claim 0 of lace-fig5” not measured"),
+            "{page}"
+        );
     }
 }

@@ -138,10 +138,9 @@ fn probed(file: &Path) -> Option<Experiment> {
 /// Reports what a probe found.
 fn of_probe(experiment: &Experiment, file: &Path, page: Option<&Path>, flags: &Flags) -> Result {
     let lines = probe::lines(file)?;
-    let Some(probe) = experiment.probe.filter(|_| !lines.is_empty()) else {
+    let Some(findings) = experiment.findings(&lines).filter(|_| !lines.is_empty()) else {
         return Err(usage(format!("{} contains no lines", file.display())));
     };
-    let findings = (probe.findings)(&lines);
     let machine = lines.iter().find_map(|line| serde_json::from_value::<Machine>(line.get("machine")?.clone()).ok());
     if let Some(page) = page {
         write_file(page, probe_page(experiment, &findings, &machine.unwrap_or_default(), &Origin::default()))?;

@@ -12,12 +12,14 @@ use filch_console::table::list;
 use crate::earlier::Earlier;
 use crate::error::{Error, Result, usage};
 use crate::experiment::Experiment;
+use crate::experiment::origin::Totals;
 use crate::experiments::{all, find};
 use crate::export::html::overview;
 use crate::export::json::{check_writable, write_file};
 use crate::flags::{Against, Reproduce as Flags, Session, Size, Tables};
 use crate::forecast::Times;
 use crate::interrupt::interrupted;
+use crate::kept::{Kept, totals};
 use crate::outcome::Outcome;
 use crate::perform::perform;
 use crate::runners;
@@ -35,6 +37,7 @@ pub(crate) fn reproduce(flags: &Flags) -> Result {
         .map_err(|error| usage(format!("cannot make the folder {}: {error}", folder.display())))?;
     check_writable(&folder.join("index.html"))?;
     let (todo, mut troubles) = if flags.resume { rest(flags, &experiments, size)? } else { (experiments, Vec::new()) };
+    let mut totals = show_all(folder, &troubles)?;
     for (index, experiment) in todo.iter().enumerate() {
         let id = experiment.name.unwrap_or_default();
         if !flags.quiet {
@@ -56,11 +59,11 @@ pub(crate) fn reproduce(flags: &Flags) -> Result {
                 troubles.push((id, error.to_string()));
             }
         }
-        show_all(folder, &troubles)?;
+        totals = show_all(folder, &troubles)?;
     }
     if !flags.quiet {
         let page = folder.join("index.html").display().to_string();
-        writeln!(std::io::stdout(), "\nAll: {}", paint(&page, FILE, colour()))?;
+        writeln!(std::io::stdout(), "\n{totals}\nAll: {}", paint(&page, FILE, colour()))?;
     }
     troubles.iter().for_each(|(id, why)| eprintln!("filch: {id} failed: {why}"));
     if troubles.is_empty() { Ok(()) } else { Err(Error::Failed) }
@@ -206,15 +209,16 @@ fn forecast(flags: &Flags, experiments: &[Experiment], size: Size) -> Result {
     Ok(())
 }
 
-/// Writes the page about all outcomes in the folder, and about what went wrong.
-fn show_all(folder: &Path, troubles: &Troubles) -> Result {
+/// Writes the page about all outcomes in the folder, and about what went wrong; returns the totals of all claims.
+fn show_all(folder: &Path, troubles: &Troubles) -> Result<Totals> {
     let (mut outcomes, mut troubles) = (Vec::new(), troubles.clone());
     for experiment in all() {
         let id = experiment.name.unwrap_or_default();
-        match Outcome::read(folder, id) {
-            Ok(outcome) => outcomes.extend(outcome.map(|outcome| (experiment, outcome))),
+        match Kept::read(folder, experiment, "jsonl") {
+            Ok(kept) => outcomes.extend(kept),
             Err(damaged) => troubles.push((id, damaged.to_string())),
         }
     }
-    write_file(&folder.join("index.html"), overview(&outcomes, &troubles))
+    write_file(&folder.join("index.html"), overview(&outcomes, &troubles))?;
+    Ok(totals(&outcomes))
 }

@@ -15,8 +15,9 @@ use crate::experiment::probe;
 use crate::experiments::{all, find};
 use crate::export::json::{self, write_file};
 use crate::export::markdown::{Reasons, Record, page};
-use crate::export::rivals::{self, Kept, Measured};
+use crate::export::rivals::{self, Measured};
 use crate::flags::Results as Flags;
+use crate::kept::{Kept, totals};
 use crate::outcome::Outcome;
 use crate::summary::summarize;
 use crate::terminal::{FILE, colour, paint};
@@ -32,14 +33,14 @@ pub(crate) fn results(flags: &Flags) -> Result {
     let mut out = std::io::stdout().lock();
     if let Some(folder) = &flags.folder {
         let outcomes = outcomes(folder)?;
-        let Some((_, first)) = outcomes.first() else {
+        let Some(first) = outcomes.first() else {
             return Err(usage(format!("{} holds no reproduction: `filch reproduce` makes one", folder.display())));
         };
         let name = flags.name.clone().unwrap_or_else(|| name_of(&first.machine));
         let kept = flags.into.join(&name);
         fs::create_dir_all(&kept)
             .map_err(|error| usage(format!("cannot make the folder {}: {error}", kept.display())))?;
-        for (_, outcome) in &outcomes {
+        for outcome in &outcomes {
             keep(outcome, folder, &kept)?;
             if outcome.commit.contains("+changes") {
                 eprintln!("filch: {} was measured with sources that no commit has", outcome.id);
@@ -53,6 +54,10 @@ pub(crate) fn results(flags: &Flags) -> Result {
     }
     let records = records(&flags.into)?;
     for record in &records {
+        let totals = totals(&record.outcomes);
+        if !totals.is_empty() {
+            writeln!(out, "{}: {totals}", record.name)?;
+        }
         let file = flags.into.join(&record.name).join(REASONS);
         record
             .idle_reasons()
@@ -60,7 +65,7 @@ pub(crate) fn results(flags: &Flags) -> Result {
             .for_each(|claim| eprintln!("filch: {} explains what holds: {claim}", file.display()));
     }
     let missing = all().into_iter().filter(Experiment::is_reproduction).filter_map(|experiment| experiment.name);
-    let is_kept = |id: &&str| records.iter().any(|record| record.outcomes.iter().any(|(_, known)| known.id == *id));
+    let is_kept = |id: &&str| records.iter().any(|record| record.outcomes.iter().any(|kept| kept.outcome.id == *id));
     let missing: Vec<&str> = missing.filter(|id| !is_kept(id)).collect();
     write_file(&flags.output, page(&records, &between(&flags.output, &flags.into)))?;
     write_file(&flags.rivals, rivals::page(&measured(&records, &flags.into)?))?;
@@ -83,7 +88,7 @@ fn decide_again(into: &Path, id: &str) -> Result<Vec<String>> {
         let Some(mut outcome) = Outcome::read(&folder, id)? else { continue };
         let lines = folder.join(format!("{id}.jsonl.gz"));
         let decided = match experiment.probe {
-            Some(probe) => (probe.findings)(&probe::lines(&lines)?).decided,
+            Some(_) => experiment.findings(&probe::lines(&lines)?).unwrap_or_default().decided,
             None => decide(&experiment, &summarize(&json::read(&lines)?, &[]), outcome.machine.cores),
         };
         outcome.decide_again(&decided);
@@ -97,7 +102,7 @@ fn decide_again(into: &Path, id: &str) -> Result<Vec<String>> {
 fn measured(records: &[Record], folder: &Path) -> Result<Vec<Measured>> {
     let one = |record: &Record| -> Result<Option<Measured>> {
         let Some(comparison) = kept(record, folder, RUNTIMES)? else { return Ok(None) };
-        let machine = record.outcomes.first().map(|(_, outcome)| outcome.machine.summary()).unwrap_or_default();
+        let machine = record.outcomes.first().map(|kept| kept.outcome.machine.summary()).unwrap_or_default();
         let papers = kept(record, folder, RIVALS)?;
         Ok(Some(Measured { name: record.name.clone(), machine, comparison, papers }))
     };
@@ -105,18 +110,15 @@ fn measured(records: &[Record], folder: &Path) -> Result<Vec<Measured>> {
 }
 
 /// Returns a record's runs of an experiment, if it has them.
-fn kept(record: &Record, folder: &Path, id: &str) -> Result<Option<Kept>> {
-    let Some((_, outcome)) = record.outcomes.iter().find(|(_, outcome)| outcome.id == id) else { return Ok(None) };
+fn kept(record: &Record, folder: &Path, id: &str) -> Result<Option<rivals::Kept>> {
+    let Some(Kept { outcome, .. }) = record.outcomes.iter().find(|kept| kept.outcome.id == id) else { return Ok(None) };
     let runs = json::read(&folder.join(&record.name).join(format!("{id}.jsonl.gz")))?;
-    Ok(Some(Kept { command: outcome.command.clone(), programs: summarize(&runs, &[]) }))
+    Ok(Some(rivals::Kept { command: outcome.command.clone(), programs: summarize(&runs, &[]) }))
 }
 
 /// Returns all outcomes in a folder, in the order of the experiments.
-fn outcomes(folder: &Path) -> Result<Vec<(Experiment, Outcome)>> {
-    let each = all().into_iter().filter_map(|experiment| {
-        let outcome = Outcome::read(folder, experiment.name?).transpose()?;
-        Some(outcome.map(|outcome| (experiment, outcome)))
-    });
+fn outcomes(folder: &Path) -> Result<Vec<Outcome>> {
+    let each = all().into_iter().filter_map(|experiment| Outcome::read(folder, experiment.name?).transpose());
     each.collect()
 }
 
@@ -128,7 +130,8 @@ pub(crate) fn records(folder: &Path) -> Result<Vec<Record>> {
     folders.sort();
     let record = |folder: PathBuf| {
         let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        Ok(Record { name, outcomes: outcomes(&folder)?, reasons: reasons(&folder.join(REASONS))? })
+        let each = all().into_iter().filter_map(|experiment| Kept::read(&folder, experiment, "jsonl.gz").transpose());
+        Ok(Record { name, outcomes: each.collect::<Result<_>>()?, reasons: reasons(&folder.join(REASONS))? })
     };
     let records: Result<Vec<Record>> = folders.into_iter().map(record).collect();
     records.map(|records| records.into_iter().filter(|record| !record.outcomes.is_empty()).collect())
@@ -212,7 +215,7 @@ mod tests {
                 "{} explains what needs no explanation",
                 record.name
             );
-            for (experiment, outcome) in &record.outcomes {
+            for Kept { experiment, outcome, .. } in &record.outcomes {
                 let lines = root.join("results").join(&record.name).join(format!("{}.jsonl.gz", outcome.id));
                 assert!(lines.with_extension("").with_extension("csv").is_file(), "{}", lines.display());
                 match experiment.probe {
@@ -248,13 +251,13 @@ mod tests {
         results(&flags).unwrap();
         let found = records(&into).unwrap();
         assert_eq!((found.len(), found[0].name.as_str()), (1, "2-core-a-processor"));
-        let ids: Vec<&str> = found[0].outcomes.iter().map(|(_, outcome)| outcome.id.as_str()).collect();
+        let ids: Vec<&str> = found[0].outcomes.iter().map(|kept| kept.outcome.id.as_str()).collect();
         assert_eq!(ids, ["forks", "cutoff"], "in the order of the list");
         let packed = into.join("2-core-a-processor/forks.jsonl.gz");
         assert!(fs::metadata(&packed).unwrap().len() < (line.len() * 10) as u64);
         assert_eq!(json::read(&packed).unwrap().len(), 200);
         let written = fs::read_to_string(base.join("docs.md")).unwrap();
-        assert!(written.contains("(kept/2-core-a-processor/forks.jsonl.gz)"), "{written}");
+        assert!(written.contains("(kept/2-core-a-processor/forks.json)"), "{written}");
         // Twice the same: nothing changes.
         let before = fs::read(&packed).unwrap();
         results(&flags).unwrap();
@@ -266,7 +269,8 @@ mod tests {
         assert!(matches!(results(&flags), Err(Error::Usage(text)) if text.contains("why.json is damaged")));
         fs::write(&why, "{}").unwrap();
         results(&Flags { folder: None, redecide: vec!["forks".to_owned()], ..flags.clone() }).unwrap();
-        let [(_, forks), (_, cutoff)] = &records(&into).unwrap()[0].outcomes[..] else { panic!("two outcomes") };
+        let [forks, cutoff] = &records(&into).unwrap()[0].outcomes[..] else { panic!("two outcomes") };
+        let (forks, cutoff) = (&forks.outcome, &cutoff.outcome);
         let names = |claims: &[&str]| claims.iter().map(ToString::to_string).collect::<Vec<_>>();
         let today: Vec<&str> = find("forks").unwrap().claims.iter().map(|claim| claim.text).collect();
         assert_eq!(forks.claims.iter().map(|told| told.claim.clone()).collect::<Vec<_>>(), names(&today));

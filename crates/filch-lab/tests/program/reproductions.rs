@@ -20,6 +20,8 @@ static COMPLETE: LazyLock<PathBuf> = LazyLock::new(|| {
     let kept = if cfg!(unix) { interrupted(&folder) } else { String::new() };
     let told = stdout(&well(&[SESSION, &["reproduced", "--resume"]].concat()));
     assert!(told.contains("placement, 1 of 1") && told.contains("All: reproduced/index.html"), "{told}");
+    // Once for the experiment, and once for the folder.
+    assert_eq!(told.matches("\nOf ours ").count(), 2, "{told}");
     assert!(text(&folder, "placement.jsonl").starts_with(&kept), "the old lines changed");
     folder
 });
@@ -93,6 +95,7 @@ fn a_reproduction_leaves_pages_figures_tables_and_lines() {
         (&"placement".into(), &"quick".into(), &1.into())
     );
     assert_eq!(outcome["claims"][0]["verdict"], "undecided", "one round decides nothing");
+    assert!(all.contains("Of ours ") && !all.contains("documents' claims"), "{all}");
 }
 
 /// Measures the experiment with these arguments, until its lines are enough or it ends by itself. Returns its output

@@ -59,7 +59,8 @@ pub(super) fn experiment() -> Experiment {
                 Quantity::Time,
                 Limit::Within(0.9, 1.1),
             )
-            .in_programs(&["fib", "trees"]),
+            .in_programs(&["fib", "trees"])
+            .by_construction(),
         ],
         ..Experiment::new("Is it worth while to have thieves pay for the owner's fence?")
     }

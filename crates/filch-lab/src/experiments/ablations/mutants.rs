@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::experiment::Experiment;
 use crate::experiment::claim::{Decided, Evidence, Verdict};
+use crate::experiment::origin::Origin;
 use crate::experiment::probe::{Findings, Listing, Probe};
 use crate::flags::Size;
 use crate::runners::Executable;
@@ -57,7 +58,7 @@ fn findings(lines: &[Value]) -> Findings {
             rule: rule.to_owned(),
             verdict: Verdict::of(lines.iter().map(|line| Ok(is_right(line)))),
             evidence: vec![Evidence { of, estimate: count, rows: Vec::new() }],
-            is_of_paper: false,
+            origin: Origin::Ours,
         }
     };
     let decided = vec![

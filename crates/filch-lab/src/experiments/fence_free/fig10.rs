@@ -86,10 +86,10 @@ pub(super) fn experiment() -> Experiment {
     // Where nothing is known, FF-THE and THEP of other distances stand for them, and are not judged.
     let [own, own_echo] = OWN.as_ref().map_or([DISTANT, ECHO], |[own, echo]| [own.as_str(), echo.as_str()]);
     let if_known = |claim: Claim| match *OWN {
-        Some(_) => claim,
-        None => {
-            claim.needs(Need::Else("S of this processor is neither documented nor measured: filch probe store-buffer"))
-        }
+        Some(_) => claim.by_machine(),
+        None => claim
+            .by_machine()
+            .needs(Need::Else("S of this processor is neither documented nor measured: filch probe store-buffer")),
     };
     let threads = Threads::here(10);
     let taken = |text, who, limit| Claim::new(text, Pick::any(who), Measure::Is(TAKEN), limit).on(2);
@@ -114,7 +114,8 @@ pub(super) fn experiment() -> Experiment {
             over("Programs of tiny tasks gain most: they take a tenth less time.", ECHO, THE, Limit::Below(0.9))
                 .in_programs(FINE),
             over("No program takes much longer.", ECHO, THE, Limit::Below(1.1)),
-            mean("THEP hardly depends on δ: 4 is as good as 17.", NEAR_ECHO, ECHO, Limit::Within(0.95, 1.05)),
+            mean("THEP hardly depends on δ: 4 is as good as 17.", NEAR_ECHO, ECHO, Limit::Within(0.95, 1.05))
+                .by_machine(),
             mean("So is an infinite δ.", ALWAYS_ECHO, ECHO, Limit::Within(0.95, 1.05)),
             taken(
                 "With δ = 17, thieves of FF-THE get nothing in six programs, whose queues stay short.",

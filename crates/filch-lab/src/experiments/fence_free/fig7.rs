@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::experiment::Experiment;
 use crate::experiment::claim::{Decided, Evidence, Verdict};
+use crate::experiment::origin::Origin;
 use crate::experiment::paper::{FENCE_FREE, Paper};
 use crate::experiment::probe::{Findings, Listing, Probe};
 use crate::export::svg::{Chart, Figure, Look, Series};
@@ -120,14 +121,14 @@ fn findings(lines: &[Value]) -> Findings {
                 .to_owned(),
             verdict: Verdict::of(plain().map(documented).chain(only_half)),
             evidence: plain().filter_map(Line::evidence).collect(),
-            is_of_paper: true,
+            origin: Origin::Ours,
         },
         Decided {
             text: "Stores to one address show the same capacity.",
             rule: "it is that of stores to distinct lines, or half or twice as much, on each processor".to_owned(),
             verdict: Verdict::of(to_one().map(one_address)),
             evidence: to_one().filter_map(Line::evidence).collect(),
-            is_of_paper: true,
+            origin: Origin::Ours,
         },
         Decided {
             text: "The measurement repeats.",
@@ -135,7 +136,7 @@ fn findings(lines: &[Value]) -> Findings {
                 .to_owned(),
             verdict: Verdict::of(plain().map(repeats)),
             evidence: plain().filter_map(Line::evidence).collect(),
-            is_of_paper: false,
+            origin: Origin::Ours,
         },
     ];
     Findings { decided, tables: vec![table(&lines)], figures: figures(&lines) }

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::experiment::Experiment;
 use crate::experiment::claim::{Decided, Evidence, Verdict};
+use crate::experiment::origin::Origin;
 use crate::experiment::paper::{FENCE_FREE, Paper};
 use crate::experiment::probe::{Findings, Listing, Probe};
 use crate::export::svg::{Chart, Figure, Look, Series};
@@ -102,7 +103,6 @@ fn findings(lines: &[Value]) -> Findings {
             "No run is wrong with L ≥ 1 and δ ≥ ⌈(S + 1)/(L + 1)⌉, where S is the documented capacity of the store buffer.",
             &lines,
             documented.map(of_paper),
-            true,
         ),
         smaller(&lines, bound),
         merging(&lines, bound),
@@ -110,7 +110,6 @@ fn findings(lines: &[Value]) -> Findings {
             "None is wrong with δ ≥ ⌈(1.5·S + 1)/(L + 1)⌉, which bound=measured takes.",
             &lines,
             documented.map(|entries| entries + entries.div_ceil(2) + 1),
-            false,
         ),
     ];
     let figures = documented.map(|documented| (documented, "the documented capacity")).into_iter();
@@ -148,14 +147,14 @@ fn refuted(lines: &[Line], documented: Option<usize>) -> Decided {
         rule: format!("one of {runs} runs with δ·(L + 1) = S{entries} takes a task twice or loses one"),
         verdict,
         evidence: wrong_first(concerned),
-        is_of_paper: true,
+        origin: Origin::Ours,
     }
 }
 
 const UNDOCUMENTED: &str = "The makers of this processor do not document its store buffer";
 
 /// Claims that no run with stores between the takes is wrong if so many stores can be pending.
-fn safe(text: &'static str, lines: &[Line], pending: Option<usize>, is_of_paper: bool) -> Decided {
+fn safe(text: &'static str, lines: &[Line], pending: Option<usize>) -> Decided {
     let stored = || lines.iter().filter(|line| line.stores_between > 0);
     let is_enough = |line: &&Line| pending.is_some_and(|pending| line.delta >= line.enough(pending));
     let concerned: Vec<&Line> = stored().filter(is_enough).collect();
@@ -172,7 +171,7 @@ fn safe(text: &'static str, lines: &[Line], pending: Option<usize>, is_of_paper:
     };
     let bound = pending.map_or_else(String::new, |pending| format!(" {pending} pending stores"));
     let rule = format!("none of {runs} runs whose δ suffices for{bound} takes a task twice or loses one");
-    Decided { text, rule, verdict, evidence: wrong_first(concerned), is_of_paper }
+    Decided { text, rule, verdict, evidence: wrong_first(concerned), origin: Origin::Ours }
 }
 
 /// The stores between takes for which δ can be clearly too small.
@@ -199,7 +198,7 @@ fn smaller(lines: &[Line], bound: usize) -> Decided {
         ),
         verdict: Verdict::of(stores.iter().map(each)),
         evidence: wrong_first(concerned),
-        is_of_paper: true,
+        origin: Origin::Ours,
     }
 }
 
@@ -214,7 +213,7 @@ fn merging(lines: &[Line], bound: usize) -> Decided {
         rule: format!("some run with L = 0 and δ ≥ {bound} is wrong"),
         verdict: Verdict::of([seen]),
         evidence: wrong_first(concerned),
-        is_of_paper: true,
+        origin: Origin::Ours,
     }
 }
 

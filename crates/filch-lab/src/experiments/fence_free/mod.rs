@@ -92,11 +92,12 @@ impl Threads {
             Some(both) => claim.on(both),
             None => claim.needs(Need::Else("the system does not say that processors share a core")),
         }
+        .by_machine()
     }
 
     /// Restricts a claim to four workers or more, each on a core of its own.
     fn on_four_cores(&self, claim: Claim) -> Claim {
-        claim.on(self.one_on_a_core.max(4)).needs(Need::Processors(4))
+        claim.on(self.one_on_a_core.max(4)).needs(Need::Processors(4)).by_machine()
     }
 }
 

@@ -31,7 +31,8 @@ static PAPER: Paper = Paper {
 };
 
 pub(super) fn experiment() -> Experiment {
-    let right = |text, who| Claim::new(text, Pick::any(who), Measure::Is(Quantity::Wrong), Limit::Below(1.0));
+    let right =
+        |text, who| Claim::new(text, Pick::any(who), Measure::Is(Quantity::Wrong), Limit::Below(1.0)).by_construction();
     Experiment {
         name: Some("ff-tab1"),
         entries: each(&programs(), &[Contender::pool("the")]),

@@ -42,7 +42,7 @@ pub(super) fn experiment() -> Experiment {
     ];
     let over = |text, who, other, limit| Claim::new(text, who, Measure::Over(Quantity::Time, other), limit);
     let faster = |text, who, other| over(text, who, other, Limit::Below(0.75)).on(48).needs(Need::Processors(48));
-    let same = |text, who, other| over(text, who, other, Limit::Within(0.85, 1.18)).on(2);
+    let same = |text, who, other| over(text, who, other, Limit::Within(0.85, 1.18)).on(2).by_construction();
     let fewer = |text, limit, workers| {
         let over = Measure::Over(Quantity::Counter("grows"), OF_LACE);
         Claim::new(text, OF_LACE_RANDOM, over, Limit::Below(limit)).on(workers).needs(Need::Processors(workers))

@@ -131,7 +131,7 @@ fn decided(lines: &[Line]) -> Vec<Decided> {
             line.speedup().over(printed)
         })
     };
-    let by = Decided::of_paper_by;
+    let by = Decided::within;
     vec![
         by(
             Limit::Above(0.7),

@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::experiment::Experiment;
 use crate::experiment::claim::{Decided, Evidence, Limit, Verdict};
 use crate::experiment::mean::Mean;
+use crate::experiment::origin::Origin;
 use crate::experiment::paper::{PRIVATE, Paper, Table};
 use crate::experiment::probe::{Findings, Probe};
 use crate::flags::Size;
@@ -169,7 +170,7 @@ fn decided(lines: &[Line]) -> Vec<Decided> {
             };
             lines.iter().filter(|line| is_meant(line)).filter_map(pair).collect()
         };
-    let by = Decided::of_paper_by;
+    let by = Decided::within;
     let share = |line: &Line| line.time().over(line.steps_bound);
     let slow = |line: &Line| line.time().over(line.perfect());
     let same = |a: &Line, b: &Line| a.protocol == b.protocol && a.workers == b.workers;
@@ -231,15 +232,13 @@ fn decided(lines: &[Line]) -> Vec<Decided> {
             "the geometric mean over all cases of its time over that of the sender-initiated form",
             slower(lines),
         ),
-        Decided {
-            is_of_paper: false,
-            ..by(
-                Limit::Below(1.0),
-                "The bound of the sender-initiated form is the smaller one.",
-                "in every case with δ ≥ 10, where μ/(1 − e^−μ) is nearly 1, its bound over that of the receiver-initiated form",
-                bounds(lines),
-            )
-        },
+        by(
+            Limit::Below(1.0),
+            "The bound of the sender-initiated form is the smaller one.",
+            "in every case with δ ≥ 10, where μ/(1 − e^−μ) is nearly 1, its bound over that of the receiver-initiated form",
+            bounds(lines),
+        )
+        .by_construction(),
         by(
             Limit::Within(0.9, 1.1),
             "On 30 workers with much work, the idle time for each node that moves is δ (figure 5, second chart).",
@@ -304,7 +303,7 @@ fn communication(lines: &[Line]) -> Decided {
         ),
         verdict,
         evidence,
-        is_of_paper: true,
+        origin: Origin::Ours,
     }
 }
 

@@ -4,7 +4,8 @@ use maud::{Markup, html};
 
 use super::listing;
 use crate::experiment::Experiment;
-use crate::experiment::claim::{Decided, Verdict};
+use crate::experiment::claim::Decided;
+use crate::experiment::origin::Totals;
 
 /// Names the document and what it shows.
 pub(super) fn source(experiment: &Experiment) -> Markup {
@@ -36,39 +37,31 @@ pub(super) fn tables(experiment: &Experiment) -> Markup {
 }
 
 /// Shows the claims, each with its verdict, its rule and the evidence.
-pub(super) fn claims(experiment: Option<&Experiment>, decided: &[Decided]) -> Markup {
+pub(super) fn claims(decided: &[Decided]) -> Markup {
     if decided.is_empty() {
         return html! {};
     }
-    let of_paper = experiment.and_then(|experiment| experiment.paper);
+    let totals: Totals = decided.iter().map(|claim| (claim.origin, claim.standing())).collect();
     html! {
         section class="card" id="claims" {
-            h2 { @match of_paper { Some(paper) => { "Claims of " (paper.place) }, None => "Claims" } }
+            h2 { "Claims" }
             p class="say" {
+                (totals) ". "
                 "Each claim is decided by its rule, with the whole 95 % interval of every number that it concerns. It stays undecided "
                 "if an interval crosses the limit."
             }
             ul class="claims" {
                 @for claim in decided {
                     li {
-                        span class={ "verdict " (class(&claim.verdict)) } { (claim.name()) }
+                        span class={ "verdict " (claim.standing().class()) } { (claim.name()) }
                         div {
                             b { (claim.text) }
-                            p { "It holds if " (claim.rule) "." br; (claim.why()) }
+                            p { "It holds if " (claim.rule) "." br; (claim.why()) " (" (claim.origin.label()) ")" }
                         }
                     }
                 }
             }
         }
-    }
-}
-
-fn class(verdict: &Verdict) -> &'static str {
-    match verdict {
-        Verdict::Holds => "holds",
-        Verdict::DoesNotHold => "fails",
-        Verdict::Undecided { .. } => "undecided",
-        Verdict::NotTestable(_) => "untestable",
     }
 }
 

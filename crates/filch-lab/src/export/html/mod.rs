@@ -82,7 +82,7 @@ impl Page<'_> {
             (setting.header())
             main {
                 (self.failures())
-                (claims(self.experiment, self.decided))
+                (claims(self.decided))
                 (setting.swept())
                 @if let Some(experiment) = self.experiment { (tables(experiment)) }
                 (setting.headline())

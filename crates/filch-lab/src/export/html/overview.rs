@@ -3,40 +3,41 @@
 use maud::{Markup, html};
 
 use super::{bar, date, whole};
-use crate::experiment::Experiment;
-use crate::outcome::{Outcome, Told, by_document};
+use crate::experiment::origin::Standing;
+use crate::kept::{Kept, KeptClaim, by_document, totals};
+use crate::outcome::Outcome;
 
-/// The verdicts: their class in the style, and their name.
-const VERDICTS: [(&str, &str); 4] = [
-    ("holds", "reproduced"),
-    ("fails", "not reproduced"),
-    ("undecided", "undecided"),
-    ("untestable", "not testable here"),
+/// What the page can show alone: a standing, in the words for all origins.
+const SHOWN: [(Standing, &str); 5] = [
+    (Standing::Holds, "reproduced, or holds"),
+    (Standing::Fails, "not reproduced, or does not hold"),
+    (Standing::Undecided, "undecided"),
+    (Standing::Untestable, "not testable here"),
+    (Standing::Stale, "stale"),
 ];
 
 /// Returns the page; the troubles are experiments without a result, with the reason.
-pub(crate) fn overview(outcomes: &[(Experiment, Outcome)], troubles: &[(&str, String)]) -> String {
-    let claims = || outcomes.iter().flat_map(|(_, outcome)| &outcome.claims);
-    let count = |class: &str| claims().filter(|told| told.class() == class).count();
+pub(crate) fn overview(outcomes: &[Kept], troubles: &[(&str, String)]) -> String {
+    let totals = totals(outcomes);
     let common = Common::of(outcomes);
     let body = html! {
         header { (bar(&[])) }
         div class="title" id="top" {
             h1 { "Tables and figures, reproduced" }
             p {
-                b { (claims().count()) " claims" } " of " (outcomes.len()) " experiments: "
-                @for (index, (class, name)) in VERDICTS.iter().enumerate() {
-                    @if index > 0 { ", " } (count(class)) " " (name)
-                }
+                b { (outcomes.len()) " experiments" } ". "
+                @if !totals.is_empty() { (totals) "." }
             }
             p { (common.told()) }
             fieldset class="filter" {
                 legend { "Show" }
                 input type="radio" name="show" id="show-all" checked;
                 label for="show-all" { "all" }
-                @for (class, name) in VERDICTS {
-                    input type="radio" name="show" id={ "show-" (class) };
-                    label for={ "show-" (class) } class={ "verdict " (class) } { (name) " (" (count(class)) ")" }
+                @for (standing, name) in SHOWN {
+                    input type="radio" name="show" id={ "show-" (standing.class()) };
+                    label for={ "show-" (standing.class()) } class={ "verdict " (standing.class()) } {
+                        (name) " (" (totals.standing(standing)) ")"
+                    }
                 }
             }
         }
@@ -47,13 +48,13 @@ pub(crate) fn overview(outcomes: &[(Experiment, Outcome)], troubles: &[(&str, St
                     ul { @for (id, why) in troubles { li { b { (id) } ": " (why) } } }
                 }
             }
-            @for (document, group) in by_document(outcomes) {
+            @for (document, group) in by_document(outcomes, |kept| &kept.experiment) {
                 section class="card" {
                     h2 { (document.map_or("Questions of our own", |document| document.title)) }
                     @if let Some(document) = document {
                         p class="say" { (document.authors) ", " (document.venue) ", on " (document.machine) }
                     }
-                    @for (experiment, outcome) in group { (one(experiment, outcome, &common)) }
+                    @for kept in group { (one(kept, &common)) }
                 }
             }
         }
@@ -61,7 +62,8 @@ pub(crate) fn overview(outcomes: &[(Experiment, Outcome)], troubles: &[(&str, St
     whole("filch: tables and figures, reproduced", &body)
 }
 
-fn one(experiment: &Experiment, outcome: &Outcome, common: &Common) -> Markup {
+fn one(kept: &Kept, common: &Common) -> Markup {
+    let Kept { experiment, outcome, claims, .. } = kept;
     let id = &outcome.id;
     let place = experiment.paper.map(|paper| format!(", {}", paper.place)).unwrap_or_default();
     html! {
@@ -72,16 +74,18 @@ fn one(experiment: &Experiment, outcome: &Outcome, common: &Common) -> Markup {
                 " · " (date(outcome.at)) (common.different(outcome))
             }
             @if !outcome.failures.is_empty() { p class="failure" { (outcome.failures.join(" ")) } }
-            ul class="claims" { @for told in &outcome.claims { (row(told)) } }
+            ul class="claims" { @for claim in claims { (row(claim)) } }
+            @if let Some(former) = kept.former() { p class="say" { (former) } }
         }
     }
 }
 
-fn row(told: &Told) -> Markup {
+fn row(claim: &KeptClaim) -> Markup {
+    let class = claim.standing().class();
     html! {
-        li class=(told.class()) {
-            span class={ "verdict " (told.class()) } { (told.verdict) }
-            div { b { (told.claim) } p { (told.why) } }
+        li class=(class) {
+            span class={ "verdict " (class) } { (claim.word()) }
+            div { b { (claim.text) } p { (claim.why()) " (" (claim.origin.label()) ")" } }
         }
     }
 }
@@ -94,9 +98,9 @@ struct Common {
 }
 
 impl Common {
-    fn of(outcomes: &[(Experiment, Outcome)]) -> Self {
+    fn of(outcomes: &[Kept]) -> Self {
         let same = |of: fn(&Outcome) -> String| {
-            let mut each = outcomes.iter().map(|(_, outcome)| of(outcome));
+            let mut each = outcomes.iter().map(|kept| of(&kept.outcome));
             let first = each.next()?;
             each.all(|other| other == first).then_some(first)
         };
@@ -125,30 +129,36 @@ impl Common {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::Experiment;
+    use crate::experiment::origin::Origin;
     use crate::experiment::paper::{Document, LACE, Paper, WSQ};
+    use crate::kept::tests::current;
     use crate::outcome::tests::outcome;
 
     /// An experiment of a document, with an outcome of these verdicts.
-    fn one(id: &'static str, document: Option<&'static Document>, verdicts: &[&str]) -> (Experiment, Outcome) {
+    fn one(id: &'static str, document: Option<&'static Document>, verdicts: &[&str]) -> Kept {
         let paper = document.map(|document| {
             let paper = Paper { document, place: "figure 9", shows: "", tables: &[], marks: &[] };
             &*Box::leak(Box::new(paper))
         });
-        (Experiment { name: Some(id), paper, ..Experiment::new(format!("What about {id}?")) }, outcome(id, verdicts))
+        let experiment = Experiment { name: Some(id), paper, ..Experiment::new(format!("What about {id}?")) };
+        current(experiment, outcome(id, verdicts), document.map_or(Origin::Ours, |_| Origin::Document))
     }
 
     #[test]
     fn every_claim_has_a_row_with_its_verdict_evidence_and_data() {
-        let outcomes = [
+        let mut outcomes = [
             one("a-fig1", Some(&LACE), &["reproduced", "not reproduced"]),
             one("b-fig2", Some(&WSQ), &["not testable here", "undecided"]),
             one("a-fig3", Some(&LACE), &["reproduced"]),
             one("own", None, &["holds"]),
         ];
+        outcomes[2].claims[0].changed = Some("its rule has changed");
         let page = overview(&outcomes, &[("c-fig4", "the probe crashed".to_owned())]);
         assert!(
             page.contains(
-                "6 claims</b> of 4 experiments: 3 reproduced, 1 not reproduced, 1 undecided, 1 not testable here"
+                "4 experiments</b>. Of documents' claims 1 reproduced, 1 not reproduced, 1 undecided, 1 not testable here, 1 stale; \
+                 of ours 1 holds."
             ),
             "{page}"
         );
@@ -164,6 +174,9 @@ mod tests {
             "Questions of our own",
             "<b>c-fig4</b>: the probe crashed",
             "not testable here (1)",
+            "<li class=\"stale\"><span class=\"verdict stale\">stale</span>",
+            "its rule has changed since (the document's)",
+            "evidence 0 of own (ours)",
         ] {
             assert!(page.contains(part), "{part} in {page}");
         }
@@ -179,7 +192,7 @@ mod tests {
         let mut outcomes = [one("a", None, &["holds"]), one("b", None, &["holds"])];
         let page = overview(&outcomes, &[]);
         assert!(page.contains("commit abc") && page.matches("commit abc").count() == 1, "{page}");
-        outcomes[1].1.commit = "def".to_owned();
+        outcomes[1].outcome.commit = "def".to_owned();
         let page = overview(&outcomes, &[]);
         assert!(
             page.contains(" · commit abc") && page.contains(" · commit def") && page.matches("size quick").count() == 1

@@ -12,7 +12,7 @@ use crate::experiment::probe::Findings;
 /// Returns the page.
 pub(crate) fn probe_page(experiment: &Experiment, findings: &Findings, machine: &Machine, origin: &Origin) -> String {
     let body = html! {
-        (claims(Some(experiment), &findings.decided))
+        (claims(&findings.decided))
         @for (index, one) in findings.figures.iter().enumerate() {
             section class="card" { (figure(one, index + 1, origin)) }
         }
