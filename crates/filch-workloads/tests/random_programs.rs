@@ -6,7 +6,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use filch::pool::{Heartbeat, Pool, QueueSettings, Queued, Request, Split, Wool};
+use filch::pool::{Heartbeat, Pool, PrivateStack, QueueSettings, Queued, Request, Split, Wool};
 use filch::{Builder, DEFAULT_TASK_CAPACITY, Idle, Victims, Wait};
 use filch_queue::{ChaseLev, HendlerShavit, Lace, Locked, PdqRAsync, Queue, StealMany, Task};
 use filch_workloads::random_programs::{Settings, check_on, empties_alive};
@@ -76,6 +76,7 @@ fn check_waiting(wait: Wait) {
             check_all::<Split>(workers, wait, capacity);
             check_all::<Wool>(workers, wait, capacity);
             check_all::<Wool<1, 1>>(workers, wait, capacity);
+            check_all::<PrivateStack>(workers, wait, capacity);
         }
         if wait != Wait::Transitive {
             check_all::<Queued<ChaseLev>>(workers, wait, DEFAULT_TASK_CAPACITY);

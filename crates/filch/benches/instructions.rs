@@ -21,7 +21,7 @@ fn main() {
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod count {
     use filch::levels::{Level, Levels};
-    use filch::pool::{Clock, Heartbeat, Pool, Queued, Request, Sharing, Split, SplitSettings, Wool};
+    use filch::pool::{Clock, Heartbeat, Pool, PrivateStack, Queued, Request, Sharing, Split, SplitSettings, Wool};
     use filch::{Builder, ThreadPool, Worker, inline_recursion};
     use filch_queue::lace::Moves;
     use filch_queue::{Amount, ChaseLev, Queue, The, Unfenced, for_each_queue};
@@ -106,6 +106,7 @@ mod count {
         by_closure::<Split>("split, closures, fork_all", forks_by_closure);
         by_handle::<Wool>("wool", handles);
         by_closure::<Wool>("wool, closures", closures);
+        by_handle::<PrivateStack>("direct-pdq-r2", handles);
         by_handle::<Heartbeat<ChaseLev, Clock>>("heartbeat", handles);
         by_handle::<Heartbeat<ChaseLev, Request>>("heartbeat-request", handles);
         by_closure::<Queued<ChaseLev>>("chase-lev, closures", closures);

@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use filch::pool::{Pool, Queued, Split, Wool};
+use filch::pool::{Pool, PrivateStack, Queued, Split, Wool};
 use filch::{Builder, Interrupts, ThreadPool, Worker};
 #[cfg(unix)]
 use filch_memory::Native;
@@ -96,6 +96,7 @@ fn a_polling_task_shares_everything() {
     let _alive = common::watchdog("a polling task");
     answers::<Split>();
     answers::<Wool>();
+    answers::<PrivateStack>();
     answers::<Queued<ChaseLev>>();
     answers::<Queued<PdqR>>();
     answers::<Queued<PdqR2>>();

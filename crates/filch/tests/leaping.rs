@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use common::{pool, pool_of, wait_for, watchdog};
 use filch::inside::host::Crew;
-use filch::pool::{Heartbeat, Pool, QueueSettings, Queued, Request, Split, Wool};
+use filch::pool::{Heartbeat, Pool, PrivateStack, QueueSettings, Queued, Request, Split, Wool};
 use filch::{Builder, Leaps, ThreadPool, Wait};
 use filch_memory::Native;
 use filch_queue::{ChaseLev, Owner, PdqS, Promises, Queue, Steal, Task, Thief, pdq::sender};
@@ -73,6 +73,7 @@ fn a_leapfrogger_does_not_join_a_detour() {
     for wait in LEAPFROGS {
         takes_nothing::<Split>(wait);
         takes_nothing::<Wool>(wait);
+        takes_nothing::<PrivateStack>(wait);
     }
     takes_nothing::<Queued<ChaseLev>>(Wait::Leapfrog);
 }
@@ -129,6 +130,7 @@ fn a_leapfrogger_takes_part_in_a_scope() {
     for wait in LEAPFROGS {
         takes_part::<Split>(wait);
         takes_part::<Wool>(wait);
+        takes_part::<PrivateStack>(wait);
     }
     takes_part::<Queued<ChaseLev>>(Wait::Leapfrog);
 }
@@ -380,6 +382,7 @@ fn a_transitive_leapfrogger_follows_steals_to_the_next_thief() {
         follows::<Split>(leaps);
         follows::<Wool>(leaps);
         follows::<Wool<1, 1>>(leaps);
+        follows::<PrivateStack>(leaps);
     }
 }
 

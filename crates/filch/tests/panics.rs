@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 
 use common::{Counted, payload_of, pool, pool_of, throw, thrown_by, wait_for, watchdog};
-use filch::pool::{Heartbeat, Pool, Queued, Request, Split, Wool};
+use filch::pool::{Heartbeat, Pool, PrivateStack, Queued, Request, Split, Wool};
 use filch::{ThreadPool, Wait, Worker};
 use filch_queue::ChaseLev;
 
@@ -93,6 +93,7 @@ fn of_destructors_do_not_come_out() {
         for _ in 0..10 {
             go::<Split>(workers);
             go::<Wool>(workers);
+            go::<PrivateStack>(workers);
             go::<Queued<ChaseLev>>(workers);
         }
     }
@@ -200,28 +201,22 @@ fn stolen_that_throws<P: Pool>(pool: &ThreadPool<P>, a_throws: bool) {
 #[test]
 fn of_stolen_branches() {
     let _watchdog = watchdog("a panic in a stolen branch");
-    for &wait in Wait::EVERY {
-        let (split, wool) = (pool(2, wait), pool_of::<Wool>(2, wait));
-        for _ in 0..50 {
-            stolen(&split);
-            stolen_that_throws(&split, false);
-            stolen_that_throws(&split, true);
-            stolen(&wool);
-            stolen_that_throws(&wool, false);
-            stolen_that_throws(&wool, true);
-        }
-    }
-    fn on_frames<P: Pool>() {
-        let pool = filch::Builder::<P>::new().workers(2).build().unwrap();
+    fn go<P: Pool>(wait: Wait) {
+        let pool = pool_of::<P>(2, wait);
         for _ in 0..50 {
             stolen(&pool);
             stolen_that_throws(&pool, false);
             stolen_that_throws(&pool, true);
         }
     }
-    on_frames::<Queued<ChaseLev>>();
-    on_frames::<Heartbeat<ChaseLev>>();
-    on_frames::<Heartbeat<ChaseLev, Request>>();
+    for &wait in Wait::EVERY {
+        go::<Split>(wait);
+        go::<Wool>(wait);
+        go::<PrivateStack>(wait);
+    }
+    go::<Queued<ChaseLev>>(Wait::default());
+    go::<Heartbeat<ChaseLev>>(Wait::default());
+    go::<Heartbeat<ChaseLev, Request>>(Wait::default());
 }
 
 #[test]

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use blocking::{Forks, Run, STACK_SIZE, Scheduler, Step, check};
 use filch::jobs::{JobWorker, Jobs};
-use filch::pool::{Heartbeat, Pool, Queued, Request, Split, Wool};
+use filch::pool::{Heartbeat, Pool, PrivateStack, Queued, Request, Split, Wool};
 use filch::{Builder, Scope, ThreadPool, Wait, Worker};
 use filch_queue::{
     BwosL, ChaseLev, ChaseLevAsym, Dsq, Lace, OneExposed, PdqR, PdqR2, PdqRAsync, PdqS, PdqSOneStep, PdqSTold, Queue,
@@ -220,6 +220,7 @@ fn on_stacks() {
     check_all::<Split>(Forks::OnPoll);
     check_all::<Wool>(Forks::OnPoll);
     check_all::<Wool<1, 1>>(Forks::OnPoll);
+    check_all::<PrivateStack>(Forks::OnPoll);
 }
 
 #[test]

@@ -19,7 +19,6 @@ use filch::inside::protocol::beat::{Clock, Due};
 use filch::inside::protocol::grain::{self, Grain, Time};
 use filch::inside::protocol::latch::{Latch, Waiter};
 use filch::inside::protocol::limits::Limits;
-use filch::inside::protocol::public;
 use filch::inside::protocol::seize::{Head, Turn};
 use filch::inside::protocol::sharer::{Sharer, Wakes};
 use filch::inside::protocol::sleep::{ANY, ANY_MEANWHILE, Dormitory, PERHAPS, Sleepers, Wanted};
@@ -29,9 +28,10 @@ use filch::inside::protocol::termination::TaskCounts;
 use filch::inside::protocol::ticks::{Tick, Ticks};
 use filch::inside::protocol::waiting::{Backoff, Joiner, Searcher, Sleeper, await_job, has_pushed, search, wake_next};
 use filch::inside::protocol::wool;
+use filch::inside::protocol::{private, public};
 use filch_memory::{Asymmetric, Native};
-use filch_queue::Amount;
 use filch_queue::lace::index::{Moves, SharedIndex, StealIndex};
+use filch_queue::{Amount, Padded};
 
 type Owner = owner::Owner<Native>;
 
@@ -875,6 +875,117 @@ fn wools_stack_gives_all_and_takes_back_unwanted_tasks() {
     public.limits.stop_pops();
     assert!(stack.take_back(&public.stack(), &public.owner, 2));
     assert_eq!((stack.public(), now()), (2, ((4, 2), vec![0, 1], 1, 1)));
+}
+
+/// A private deque with four slots of 10 bytes from address 100 on, and two workers' desks; worker 1 is the thief.
+struct Private {
+    request: private::Request<Native>,
+    limits: Limits<Native>,
+    desks: [Padded<private::Desk<Native>>; 2],
+    owner: Owner,
+}
+
+impl Private {
+    fn new(owner: Owner) -> Self {
+        Self { request: Default::default(), limits: Limits::closed(), desks: Default::default(), owner }
+    }
+
+    fn stack(&self) -> private::Stack<'_, Native> {
+        let Self { request, limits, desks, .. } = self;
+        private::Stack { request, limits, desks, bottom: 100, slot_size: 10, capacity: 4 }
+    }
+
+    /// Returns what the thief gets if the owner does `act` once the thief has asked, and whether it had to withdraw.
+    fn steal(&self, mut act: impl FnMut()) -> (Option<usize>, bool) {
+        let (mut acts, mut has_withdrawn) = (2, false);
+        let waits = || {
+            acts -= 1;
+            match acts {
+                1 => act(),
+                _ => has_withdrawn = true,
+            }
+            acts > 0
+        };
+        (self.desks[1].steal(&self.request, 1, waits), has_withdrawn)
+    }
+
+    /// Returns up to where the limits admit pushes, and from where on pops; and whether thieves may ask.
+    fn open(&self) -> (usize, usize, bool) {
+        let heads = || (0..=6).map(|index| 100 + 10 * index);
+        let pushes = heads().filter(|&head| self.limits.admits_push(head)).count();
+        (pushes, 7 - heads().filter(|&head| self.limits.admits_pop(head)).count(), self.request.is_open())
+    }
+}
+
+#[test]
+fn a_private_deque_gives_its_oldest_task_at_a_push_a_pop_or_a_poll() {
+    let (deque, mut stack) = (Private::new(Owner::with(2)), private::Owner::default());
+    let poll = |stack: &mut private::Owner, head| stack.poll(&deque.stack(), &deque.owner, head);
+    assert_eq!((deque.open(), deque.steal(|| panic!("nobody asks"))), ((0, 7, false), (None, false)));
+    poll(&mut stack, 1);
+    assert_eq!((deque.open(), deque.owner.woken.get()), ((4, 1, true), 0));
+    assert_eq!((deque.steal(|| poll(&mut stack, 2)), deque.open()), ((Some(0), false), (4, 2, true)));
+    assert_eq!((deque.steal(|| ()), deque.open()), ((None, true), (4, 2, true)));
+    assert_eq!(deque.steal(|| assert!(stack.take_back(&deque.stack(), &deque.owner, 2))), (Some(1), false));
+    assert_eq!((deque.open(), deque.owner.grown.get()), ((0, 7, false), 2));
+    // The newest is given, and what is forked above it is again the oldest.
+    assert!(!stack.take_back(&deque.stack(), &deque.owner, 1));
+    poll(&mut stack, 3);
+    assert_eq!(deque.steal(|| poll(&mut stack, 3)), (Some(2), false));
+    for index in [2, 1, 0] {
+        assert!(!stack.take_back(&deque.stack(), &deque.owner, index));
+        stack.joined(index);
+    }
+    poll(&mut stack, 1);
+    assert_eq!(deque.open(), (4, 1, true));
+    // It keeps the task that it pops, and then has nothing to give.
+    assert_eq!(deque.steal(|| assert!(stack.take_back(&deque.stack(), &deque.owner, 0))), (None, false));
+    assert_eq!(deque.open(), (0, 7, false));
+}
+
+/// Requests come as long as there are private tasks, but not from the thief that has one.
+#[test]
+fn a_private_deque_answers_one_thief_after_the_other() {
+    let (deque, mut stack) = (Private::new(Owner::with(2)), private::Owner::default());
+    stack.poll(&deque.stack(), &deque.owner, 2);
+    let both = deque.steal(|| {
+        let other = deque.desks[0].steal(&deque.request, 0, || panic!("another thief asks"));
+        assert_eq!(other, None);
+        stack.poll(&deque.stack(), &deque.owner, 2);
+        let other = deque.desks[0].steal(&deque.request, 0, || {
+            stack.poll(&deque.stack(), &deque.owner, 2);
+            true
+        });
+        assert_eq!(other, Some(1));
+    });
+    assert_eq!((both, deque.open()), ((Some(0), false), (0, 7, false)));
+}
+
+#[test]
+fn a_private_deque_rests_and_takes_its_own_oldest() {
+    let (deque, mut stack) = (Private::new(Owner::with(2)), private::Owner::default());
+    stack.rest(&deque.stack());
+    assert!(!deque.limits.is_wanted(), "there is nothing to open for");
+    stack.poll(&deque.stack(), &deque.owner, 3);
+    assert_eq!(deque.steal(|| stack.rest(&deque.stack())), (None, false));
+    assert_eq!((deque.open(), deque.limits.is_wanted()), ((0, 7, false), true));
+    assert_eq!(stack.take_oldest(&deque.stack(), &deque.owner, 3), Some(0));
+    assert_eq!(deque.open(), (4, 2, true));
+    assert_eq!([(); 3].map(|()| stack.take_oldest(&deque.stack(), &deque.owner, 3)), [Some(1), Some(2), None]);
+    assert_eq!(deque.open(), (0, 7, false));
+}
+
+#[test]
+fn a_private_deque_wakes_a_sleeper_for_its_first_task_and_gives_none_beyond_the_end() {
+    let (deque, mut stack) = (Private::new(Owner { has_aside: true, ..Owner::with(2) }), private::Owner::default());
+    deque.owner.lays_down(1, ANY);
+    stack.poll(&deque.stack(), &deque.owner, 1);
+    assert_eq!((deque.owner.asleep(), deque.owner.woken.get()), (vec![], 1));
+    assert_eq!(deque.open(), (4, 7, true), "tasks aside are popped on the cold path");
+    let all = [(); 5].map(|()| stack.take_oldest(&deque.stack(), &deque.owner, 6));
+    assert_eq!(all, [Some(0), Some(1), Some(2), Some(3), None]);
+    assert_eq!(deque.open(), (0, 7, false));
+    assert!(stack.take_back(&deque.stack(), &deque.owner, 4));
 }
 
 #[test]

@@ -64,6 +64,7 @@ fn registers_survive_forks() {
     for workers in [1, 2, 4] {
         on::<filch::pool::Split>(workers);
         on::<filch::pool::Wool>(workers);
+        on::<filch::pool::PrivateStack>(workers);
         on::<Queued<ChaseLev>>(workers);
     }
 }

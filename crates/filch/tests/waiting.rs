@@ -12,7 +12,7 @@ use std::thread;
 use std::time::Duration;
 
 use common::{pool, pool_of, wait_for, watchdog};
-use filch::pool::{Heartbeat, Pool, Queued, Request, Split, Wool};
+use filch::pool::{Heartbeat, Pool, PrivateStack, Queued, Request, Split, Wool};
 use filch::{Builder, Scope, ThreadPool, Wait, Worker, WorkerStats};
 use filch_queue::ChaseLev;
 
@@ -77,6 +77,7 @@ fn leapfrogs_run_nothing_unrelated_from_one_stack() {
     leapfrog_on_one_stack::<Split>();
     leapfrog_on_one_stack::<Wool>();
     leapfrog_on_one_stack::<Wool<1, 1>>();
+    leapfrog_on_one_stack::<PrivateStack>();
 }
 
 fn leapfrog_on_one_stack<P: Pool>() {
@@ -97,6 +98,7 @@ fn leapfrogs_are_no_deeper_than_a_sequential_run() {
     leapfrog_no_deeper::<Split>();
     leapfrog_no_deeper::<Wool>();
     leapfrog_no_deeper::<Wool<1, 1>>();
+    leapfrog_no_deeper::<PrivateStack>();
 }
 
 fn leapfrog_no_deeper<P: Pool>() {
@@ -148,6 +150,7 @@ fn the_peak_depth_may_be_forgotten_at_any_time() {
     let _watchdog = watchdog("forgetting");
     forgets::<Split>();
     forgets::<Wool>();
+    forgets::<PrivateStack>();
 }
 
 /// A stolen branch blocks on a job, spawned or from outside, that only the worker that waits for the branch can run.
@@ -183,6 +186,8 @@ fn a_worker_that_waits_at_a_join_runs_spawned_jobs() {
             runs::<Split>(wait, installed);
             runs::<Wool>(wait, spawned);
             runs::<Wool>(wait, installed);
+            runs::<PrivateStack>(wait, spawned);
+            runs::<PrivateStack>(wait, installed);
             runs::<Queued<ChaseLev>>(wait, spawned);
             runs::<Queued<ChaseLev>>(wait, installed);
         }
@@ -205,6 +210,7 @@ fn idle_workers_sleep_and_wake_for_work() {
         sleeps::<Split>(wait);
         sleeps::<Wool>(wait);
         sleeps::<Wool<1, 1>>(wait);
+        sleeps::<PrivateStack>(wait);
         if wait != Wait::Transitive {
             sleeps::<Heartbeat<ChaseLev>>(wait);
             sleeps::<Heartbeat<ChaseLev, Request>>(wait);
@@ -319,6 +325,7 @@ fn workers_low_on_stack_still_run_what_all_wait_for() {
     for &wait in Wait::EVERY {
         meet::<{ 600 << 10 }, Split>(wait, 1 << 20);
         meet::<{ 600 << 10 }, Wool>(wait, 1 << 20);
+        meet::<{ 600 << 10 }, PrivateStack>(wait, 1 << 20);
         meet::<{ 33 << 20 }, Split>(wait, 64 << 20);
         if wait != Wait::Transitive {
             meet::<{ 600 << 10 }, Queued<ChaseLev>>(wait, 1 << 20);
@@ -376,6 +383,7 @@ fn workers_low_on_stack_still_run_their_own_tasks() {
     for &wait in Wait::EVERY {
         runs::<Split>(wait);
         runs::<Wool>(wait);
+        runs::<PrivateStack>(wait);
         if wait != Wait::Transitive {
             runs::<Queued<ChaseLev>>(wait);
             runs::<Heartbeat<ChaseLev, Request>>(wait);

@@ -2,7 +2,8 @@
 //! tasks thieves may take.
 //!
 //! Forks and joins that the [limits](crate::protocol::limits) admit are in [`fast_path`](crate::fork::fast_path). The
-//! cold paths are the pool's own: [`Split`](super::Split) and [`Wool`](super::Wool) are such pools.
+//! cold paths are the pool's own: [`Split`](super::Split), [`Wool`](super::Wool) and
+//! [`PrivateStack`](super::PrivateStack) are such pools.
 //!
 //! Invariant: the limits admit a push only if the slot is the owner's and no thief need know of the task, and a pop
 //! only of a task that no thief can have.
@@ -45,12 +46,13 @@ pub(crate) enum Share {
 // As on `Pool`: for a type that is no pool, the compiler may first miss this trait.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no kind of task pool",
-    label = "neither `Split`, `Wool`, `Queued<…>` nor `Heartbeat<…>`",
+    label = "neither `Split`, `Wool`, `PrivateStack`, `Queued<…>` nor `Heartbeat<…>`",
     note = "a queue makes a pool when wrapped, as in `filch::pool::Queued<filch_queue::ChaseLev>`",
     note = "a function for every kind has a type parameter: `fn f<P: filch::pool::Pool>(w: Worker<'_, P>)`"
 )]
 pub(crate) unsafe trait Direct: Tuned + Sized + Send + Sync + 'static {
-    fn new(stack: Stack, words: Queued<ChaseLev>, settings: &<Self as Tuned>::Settings) -> Self;
+    /// Makes the pools of all workers.
+    fn make(parts: Vec<(Stack, Queued<ChaseLev>)>, settings: &<Self as Tuned>::Settings) -> Vec<Self>;
 
     fn stack(&self) -> &Stack;
 
@@ -58,7 +60,7 @@ pub(crate) unsafe trait Direct: Tuned + Sized + Send + Sync + 'static {
     fn words(&self) -> &Queued<ChaseLev>;
 
     /// Called before an idle worker runs something.
-    fn begin(idle: &IdleHere<'_, '_, Self>);
+    fn begin(_: &IdleHere<'_, '_, Self>) {}
 
     /// Completes a push that the limits did not admit. The task at `index` is in its slot, or lies beyond the end and
     /// has been kept aside.
@@ -91,8 +93,8 @@ pub(crate) unsafe trait Direct: Tuned + Sized + Send + Sync + 'static {
     /// The task was the worker's newest.
     unsafe fn joined(own: Own<'_, Self>, front: &Front, home: &Home, index: usize);
 
-    /// Tries to win the oldest task, as a thief.
-    fn steal(&self) -> StealIndex<usize>;
+    /// Tries to win the victim's oldest task, as a thief. The victim may be the worker itself.
+    fn win_oldest(here: &Here<'_, Self>, victim: &Core<Self>) -> StealIndex<usize>;
 
     /// Whether a thief might find something. A snapshot.
     fn has_shared(&self) -> bool;
@@ -112,6 +114,9 @@ pub(crate) unsafe trait Direct: Tuned + Sized + Send + Sync + 'static {
     fn share_for(&self, _front: &Front, _thief: &Home) -> Insisted {
         Insisted::Shared(0)
     }
+
+    /// Called before the worker sleeps or blocks: it answers no thief until its next push, pop or poll.
+    fn rest(_: &Here<'_, Self>) {}
 
     /// Whether the stack may have tasks that nobody has stolen.
     fn may_have_tasks(own: Own<'_, Self>) -> bool;
@@ -155,7 +160,7 @@ unsafe impl<D: Direct> Plumbing for D {
         let few = Room { tasks: 1 << 5, is_asked: true };
         let queues = Queued::create(workers, few, &QueueSettings::default(), places)?;
         let stacks = Stack::reserve(workers, room.tasks)?;
-        Ok(stacks.into_iter().zip(queues).map(|(stack, words)| Self::new(stack, words, settings)).collect())
+        Ok(Self::make(stacks.into_iter().zip(queues).collect(), settings))
     }
 
     fn bottom(&self) -> *mut Slot {
@@ -267,7 +272,7 @@ unsafe impl<D: Direct> Plumbing for D {
 
     fn steal(here: &Here<'_, Self>, victim: &Core<Self>) -> Steal<NonNull<Job>> {
         let pool = &victim.pool;
-        match pool.steal() {
+        match Self::win_oldest(here, victim) {
             StealIndex::Index(index) => {
                 // Asks ahead, so that the next thief finds the answer. A sleeper cannot ask again.
                 let asks = || here.pool().asks_ahead() || here.home().common.dormitory.sleepers().any();
@@ -329,7 +334,7 @@ unsafe impl<D: Direct> Plumbing for D {
             Self::give(here, Share::Half);
         }
         loop {
-            match pool.seen().steal() {
+            match Self::win_oldest(here, here.core()) {
                 StealIndex::Index(index) => return NonNull::new(pool.stack().at(index)).map(NonNull::cast),
                 StealIndex::Retry => std::hint::spin_loop(),
                 StealIndex::NothingShared | StealIndex::AllStolen => return None,
@@ -355,6 +360,10 @@ unsafe impl<D: Direct> Plumbing for D {
         if here.is_on_stack() && index_of(here) > 0 && here.core().peers().len() > 1 {
             Self::give(here, Share::All);
         }
+    }
+
+    fn rest(here: &Here<'_, Self>) {
+        <Self as Direct>::rest(here);
     }
 
     fn may_have_own(here: &Here<'_, Self>) -> bool {

@@ -4,6 +4,7 @@
 //!   and push and pop touch nothing shared.
 //! * [`Wool`]: the direct task stack of Wool. Its oldest tasks are public, each with a state word on which owner and
 //!   thieves compete; the others are private.
+//! * [`PrivateStack`]: the direct task stack as a private deque, whose owner gives a thief that asks its oldest task.
 //! * [`Queued`]: a word queue of [`filch_queue`]. A task is on its forker's frame, and its address in the queue.
 //! * [`Heartbeat`]: the same, except that tasks stay private until their owner, on a beat, promotes the oldest to the
 //!   queue.
@@ -31,7 +32,7 @@
 //! # Ok::<(), filch::BuildError>(())
 //! ```
 //!
-//! Each kind of pool has its own type of settings, for
+//! Most kinds of pools have a type of settings, for
 //! [`Builder::settings`](crate::Builder::settings): [`SplitSettings`], [`WoolSettings`],
 //! [`QueueSettings`] or [`HeartbeatSettings`].
 
@@ -39,6 +40,7 @@ mod direct;
 mod frames;
 mod heartbeat;
 mod loot;
+mod private;
 mod queued;
 mod split;
 mod stack;
@@ -46,6 +48,7 @@ mod wool;
 
 pub use heartbeat::{Beat, Clock, Heartbeat, HeartbeatSettings, Period, Request};
 pub use loot::QueueSettings;
+pub use private::PrivateStack;
 pub use queued::Queued;
 pub use split::{Sharing, Split, SplitSettings};
 pub use wool::{Wool, WoolSettings};

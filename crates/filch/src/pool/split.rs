@@ -33,8 +33,8 @@ use crate::fork::here::{Here, IdleHere};
 use crate::fork::{front::Front, own::Own, slot::Slot};
 pub use crate::protocol::split::Sharing;
 use crate::protocol::{order::Height, seize::Turn, split};
-use crate::worker::home::Home;
 use crate::worker::plumbing::{Insisted, Tuned};
+use crate::worker::{core::Core, home::Home};
 
 /// The split deque with its direct task stack, from *Lace* (van Dijk and van de Pol, 2014). The default.
 ///
@@ -133,10 +133,13 @@ impl Tuned for Split {
 
 // SAFETY: the index protocol gives out each task once; the limits are the protocol's.
 unsafe impl Direct for Split {
-    fn new(stack: Stack, words: Queued<ChaseLev>, &SplitSettings { moves, share }: &SplitSettings) -> Self {
-        let (shared, owner) = split::Owner::new(moves, share);
-        let (shared, owner) = (Padded(shared), UnsafeCell::new(owner));
-        Self { stack, shared, turn: Turn::new(), owner, sharing: share, words }
+    fn make(parts: Vec<(Stack, Queued<ChaseLev>)>, &SplitSettings { moves, share }: &SplitSettings) -> Vec<Self> {
+        let of = |(stack, words)| {
+            let (shared, owner) = split::Owner::new(moves, share);
+            let (shared, owner) = (Padded(shared), UnsafeCell::new(owner));
+            Self { stack, shared, turn: Turn::new(), owner, sharing: share, words }
+        };
+        parts.into_iter().map(of).collect()
     }
 
     fn stack(&self) -> &Stack {
@@ -188,8 +191,8 @@ unsafe impl Direct for Split {
         Self::enter(own, front, home, split::Owner::joined);
     }
 
-    fn steal(&self) -> StealIndex<usize> {
-        match self.shared.steal() {
+    fn win_oldest(_: &Here<'_, Self>, victim: &Core<Self>) -> StealIndex<usize> {
+        match victim.pool.shared.steal() {
             StealIndex::Index(index) => StealIndex::Index(index as usize),
             StealIndex::Retry => StealIndex::Retry,
             StealIndex::NothingShared => StealIndex::NothingShared,

@@ -30,7 +30,7 @@ use crate::fork::here::{Here, IdleHere};
 use crate::fork::{front::Front, own::Own, slot::Slot};
 use crate::protocol::wool::{Params, Shared};
 use crate::protocol::{order::Height, public, state::JobState};
-use crate::worker::{home::Home, plumbing::Tuned};
+use crate::worker::{core::Core, home::Home, plumbing::Tuned};
 
 /// The direct task stack of *Wool* (Karl-Filip Faxén, 2010).
 ///
@@ -146,9 +146,12 @@ impl<const CHUNK: u32, const PRIVATISE_AFTER: u32> Tuned for Wool<CHUNK, PRIVATI
 
 // SAFETY: the protocol gives out each task once, and keeps the invariants of the file's head.
 unsafe impl<const CHUNK: u32, const PRIVATISE_AFTER: u32> Direct for Wool<CHUNK, PRIVATISE_AFTER> {
-    fn new(stack: Stack, words: Queued<ChaseLev>, settings: &WoolSettings) -> Self {
-        let (shared, owner) = public::Owner::new(Self::params(*settings), stack.capacity() as u32);
-        Self { stack, shared: Padded(shared), owner: UnsafeCell::new(owner), words }
+    fn make(parts: Vec<(Stack, Queued<ChaseLev>)>, settings: &WoolSettings) -> Vec<Self> {
+        let of = |(stack, words): (Stack, _)| {
+            let (shared, owner) = public::Owner::new(Self::params(*settings), stack.capacity() as u32);
+            Self { stack, shared: Padded(shared), owner: UnsafeCell::new(owner), words }
+        };
+        parts.into_iter().map(of).collect()
     }
 
     fn stack(&self) -> &Stack {
@@ -185,8 +188,9 @@ unsafe impl<const CHUNK: u32, const PRIVATISE_AFTER: u32> Direct for Wool<CHUNK,
         Self::enter(own, home, |owner| owner.joined(&own.view(front), index));
     }
 
-    fn steal(&self) -> StealIndex<usize> {
-        match self.shared.steal(|index| self.state_at(index as usize)) {
+    fn win_oldest(_: &Here<'_, Self>, victim: &Core<Self>) -> StealIndex<usize> {
+        let pool = &victim.pool;
+        match pool.shared.steal(|index| pool.state_at(index as usize)) {
             StealIndex::Index(index) => StealIndex::Index(index as usize),
             StealIndex::Retry => StealIndex::Retry,
             StealIndex::NothingShared => StealIndex::NothingShared,

@@ -8,6 +8,7 @@
 //! * [`lineage`]: when a job and all its descendants are over, and its place is free.
 //! * [`log`]: a worker's notes about itself, which others read.
 //! * [`order`]: which is older, an owner's fork or a job that it has spawned.
+//! * [`private`]: how the owner of a private deque on a task stack answers thieves.
 //! * [`public`]: how the owner of Wool's task stack shares tasks and takes them back.
 //! * [`rounds`]: when all threads have done their part of a round.
 //! * [`seize`]: how a thief shares on behalf of an owner that does not answer.
@@ -27,6 +28,7 @@ pub mod limits;
 pub mod lineage;
 pub mod log;
 pub mod order;
+pub mod private;
 pub mod public;
 pub mod rounds;
 pub mod seize;

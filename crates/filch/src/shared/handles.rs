@@ -27,25 +27,13 @@ pub(crate) fn steal_by<Q: Queue<Native>>(
     mut attempt: impl FnMut(&mut Q::Thief) -> Steal<Task>,
     insists: impl Fn(),
 ) -> Steal<Task> {
-    // On average, a running owner forks or deals within this time. Under Miri, where that may take any time, the limit
-    // bounds how long a test waits.
-    const PATIENCE: u32 = if cfg!(miri) { 1 << 4 } else { 1 << 11 };
-    const PAUSES: u32 = PATIENCE / 4;
     owner.poll();
     let mut stolen = attempt(thief);
     if Q::polls(thief) {
-        let mut round = 0_u32;
+        let mut polling = Polling::default();
         while stolen == Steal::Pending {
-            round = round.wrapping_add(1);
-            if Q::WITHDRAWS && round > PATIENCE {
+            if !polling.wait(&insists) && Q::WITHDRAWS {
                 return thief.quiesce().map_or(Steal::Pending, Steal::Task);
-            }
-            if round.is_multiple_of(PAUSES) {
-                insists();
-                // The owner may need this processor, and can answer only while the request stands.
-                std::thread::yield_now();
-            } else {
-                std::hint::spin_loop();
             }
             owner.poll();
             stolen = attempt(thief);
@@ -54,6 +42,30 @@ pub(crate) fn steal_by<Q: Queue<Native>>(
         insists();
     }
     stolen
+}
+
+/// How often a thief has looked for an answer.
+#[derive(Default)]
+pub(crate) struct Polling(u32);
+
+impl Polling {
+    /// On average, a running owner forks or deals within this time. Under Miri, where that may take any time, the limit
+    /// bounds how long a test waits.
+    const PATIENCE: u32 = if cfg!(miri) { 1 << 4 } else { 1 << 11 };
+    const PAUSES: u32 = Self::PATIENCE / 4;
+
+    /// Waits a little, and now and then `insists`. Returns `false` once it is time to withdraw.
+    pub(crate) fn wait(&mut self, insists: impl Fn()) -> bool {
+        self.0 = self.0.wrapping_add(1);
+        if self.0.is_multiple_of(Self::PAUSES) {
+            insists();
+            // The owner may need this processor, and can answer only while the request stands.
+            std::thread::yield_now();
+        } else {
+            std::hint::spin_loop();
+        }
+        self.0 < Self::PATIENCE
+    }
 }
 
 /// Makes a worker's handles share one set of counters.

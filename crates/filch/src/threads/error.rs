@@ -23,7 +23,8 @@ pub enum BuildError {
     },
     /// Task stacks hold between 1 and [`MAX_TASK_CAPACITY`](crate::MAX_TASK_CAPACITY) tasks.
     Capacity(usize),
-    /// The strategy needs a pool whose stolen tasks thieves can follow: [`Split`] or [`Wool`](crate::pool::Wool).
+    /// The strategy needs a pool whose stolen tasks thieves can follow: [`Split`], [`Wool`](crate::pool::Wool) or
+    /// [`PrivateStack`](crate::pool::PrivateStack).
     Wait(Wait),
     /// The settings contradict each other, for the reason given.
     Unfit(&'static str),

@@ -21,8 +21,8 @@
 //! run; so a worker that has own work makes many more finds before it does so. Before it joins a fork it runs the jobs
 //! that it has spawned since, newest first. Except on a low stack, only a worker that yields, or waits for a scope,
 //! takes forks of its own: in the pools [`Split`](crate::pool::Split) and [`Queued`](crate::pool::Queued) the newest
-//! first, in [`Wool`](crate::pool::Wool) the oldest, and in [`Heartbeat`](crate::pool::Heartbeat) the newest promoted
-//! or, without one, the oldest.
+//! first, in [`Wool`](crate::pool::Wool) and [`PrivateStack`](crate::pool::PrivateStack) the oldest, and in
+//! [`Heartbeat`](crate::pool::Heartbeat) the newest promoted or, without one, the oldest.
 //!
 //! **Scopes.** With both kinds of leapfrogging a worker that waits for a scope runs only tasks of that scope, wherever
 //! they were spawned, and its mail. With the other strategies it runs any work it finds. With all strategies, so does a

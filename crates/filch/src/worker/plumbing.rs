@@ -226,12 +226,13 @@ pub unsafe trait Plumbing: Known + Send + Sync {
 
 /// A kind of task pool: a type parameter of [`ThreadPool`](crate::ThreadPool) and [`Worker`](crate::Worker).
 ///
-/// The trait is sealed: [`Split`](crate::pool::Split), [`Wool`](crate::pool::Wool), [`Queued`](crate::pool::Queued) and
+/// The trait is sealed: [`Split`](crate::pool::Split), [`Wool`](crate::pool::Wool),
+/// [`PrivateStack`](crate::pool::PrivateStack), [`Queued`](crate::pool::Queued) and
 /// [`Heartbeat`](crate::pool::Heartbeat) implement it. Its `Settings`, such as those of
 /// [`Split`](crate::pool::SplitSettings), are for [`Builder::settings`](crate::Builder::settings).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no kind of task pool",
-    label = "neither `Split`, `Wool`, `Queued<…>` nor `Heartbeat<…>`",
+    label = "neither `Split`, `Wool`, `PrivateStack`, `Queued<…>` nor `Heartbeat<…>`",
     note = "a queue makes a pool when wrapped, as in `filch::pool::Queued<filch_queue::ChaseLev>`",
     note = "a function for every kind has a type parameter: `fn f<P: filch::pool::Pool>(w: Worker<'_, P>)`"
 )]

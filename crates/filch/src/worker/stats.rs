@@ -107,7 +107,7 @@ counters! {
     migrations,
     /// Tasks taken from other workers while waiting for a stolen one.
     leaps,
-    /// Times the shared part grew, because the worker shared tasks.
+    /// Times the shared part grew, because the worker shared tasks. On a private stack, tasks given to thieves.
     grows,
     /// Times the shared part shrank, because the worker took tasks back, or tried to and thieves were faster. Each time
     /// costs a fence, or an update of a shared word.

@@ -10,12 +10,12 @@
 //! 1. *The other task has already been handed to the scheduler, and some worker can reach it.* A task yet to be forked
 //!    may be below the blocked task on its own stack. And while its owner is busy with something else, a fork can be
 //!    out of reach where owners keep forks private until a request: on [`Split`](filch::pool::Split),
-//!    [`Wool`](filch::pool::Wool), [`Heartbeat`](filch::pool::Heartbeat), and queues that share on request. So a task
-//!    that blocks on a fork there [polls](filch::poll) while it blocks, and a task that does not poll blocks only on
-//!    spawned tasks, which are visible at once. A poll in closure style does not see enclosing forks in handle style:
-//!    here code in handle style forks and polls by its handle, and waits only for its joins. On queues that keep some
-//!    tasks from all thieves, nobody blocks on a fork. In a [job system](filch::jobs) spawned jobs are where others
-//!    have their forks, so the same holds for them.
+//!    [`Wool`](filch::pool::Wool), [`PrivateStack`](filch::pool::PrivateStack), [`Heartbeat`](filch::pool::Heartbeat),
+//!    and queues that share on request. So a task that blocks on a fork there [polls](filch::poll) while it blocks, and
+//!    a task that does not poll blocks only on spawned tasks, which are visible at once. A poll in closure style does
+//!    not see enclosing forks in handle style: here code in handle style forks and polls by its handle, and waits only
+//!    for its joins. On queues that keep some tasks from all thieves, nobody blocks on a fork. In a [job
+//!    system](filch::jobs) spawned jobs are where others have their forks, so the same holds for them.
 //! 2. *A worker is free.* A blocked task occupies its worker, so at least one worker of each pool is not blocked. That
 //!    worker is idle, or waits for something and meanwhile runs tasks that it finds, or eventually does one of both.
 //!    Under strict leapfrogging a worker that waits at a join runs only parts of what it waits for, and a fork that a

@@ -11,7 +11,7 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use filch::pool::{Heartbeat, Pool, Queued, Request, Split, Wool};
+use filch::pool::{Heartbeat, Pool, PrivateStack, Queued, Request, Split, Wool};
 use filch::{Builder, ThreadPool, Wait};
 use filch_queue::{Adws, ChaseLev, Lace, Queue, for_each_queue};
 
@@ -164,6 +164,7 @@ pub(crate) trait EveryPool {
         others.extend([
             Self::with::<Wool>,
             Self::with::<Wool<1, 1>>,
+            Self::with::<PrivateStack>,
             Self::with::<Heartbeat<ChaseLev>>,
             Self::with::<Heartbeat<ChaseLev, Request>>,
             Self::with::<Heartbeat<Lace>>,
