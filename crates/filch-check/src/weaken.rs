@@ -247,11 +247,13 @@ fn told_by_c11(verdict: c11::Verdict) -> Result<bool, String> {
 pub fn of(subject: &str, all: &[Scenario]) -> Vec<Scenario> {
     let sharing: &[&str] = match subject {
         // These share job states and sleep; the first also has a queue's index protocol.
-        "runtime" | "guest" | "seize" | "wool" | "beat" | "ticks" => {
-            &["runtime", "guest", "seize", "wool", "beat", "ticks", "lace"]
+        "runtime" | "guest" | "seize" | "wool" | "direct-pdq-r2" | "beat" | "ticks" => {
+            &["runtime", "guest", "seize", "wool", "direct-pdq-r2", "beat", "ticks", "lace"]
         }
         // Shares the same, and has a queue besides.
-        "order" => &["order", "runtime", "guest", "seize", "wool", "beat", "ticks", "lace", "chase-lev"],
+        "order" => {
+            &["order", "runtime", "guest", "seize", "wool", "direct-pdq-r2", "beat", "ticks", "lace", "chase-lev"]
+        }
         "ff-the" => &["ff-the", "the"],
         "thep" | "thep-apart" | "thep-impatient" => &["thep", "thep-apart", "thep-impatient"],
         // Shares its blocks, from which the other delegates.

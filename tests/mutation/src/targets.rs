@@ -50,6 +50,11 @@ pub const TARGETS: &[Target] = &[
     protocol("crates/filch/src/protocol/log.rs", &["log"], &["protocols", "timeline"]),
     protocol("crates/filch/src/protocol/order.rs", &[], &["order"]),
     protocol(
+        "crates/filch/src/protocol/private.rs",
+        &["direct-pdq-r2"],
+        &["protocols", "pools", "limits", "waiting"],
+    ),
+    protocol(
         "crates/filch/src/protocol/public.rs",
         &["wool"],
         &["protocols", "pools", "limits", "waiting", "spreading"],

@@ -12,12 +12,14 @@ pub mod log;
 pub mod order;
 pub mod passing;
 pub mod private;
+pub mod private_stack;
 mod protocols;
 pub mod queues;
 pub mod rounds;
 pub mod runtime;
 pub mod seize;
 mod several;
+pub mod stacks;
 pub mod tree;
 pub mod wool;
 

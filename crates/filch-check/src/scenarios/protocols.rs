@@ -9,14 +9,17 @@ use super::cost::Cost::{self, Full, FullTso, Quick, QuickTso};
 use super::cost::{TOO_LARGE, scenario};
 use super::guest::Own;
 use super::runtime::Unfenced;
-use super::{guest, lineage, log, order, passing, rounds, runtime, seize, wool};
+use super::{guest, lineage, log, order, passing, private_stack, rounds, runtime, seize, stacks, wool};
 use crate::Program;
 use crate::c11::Loom;
 use crate::scenario::{Dependence, Scenario};
 use crate::tso::Tso;
 
 pub(super) fn scenarios() -> Vec<Scenario> {
-    [runtime(), direct_stack(), orders(), jobs(), rounds(), logs()].into_iter().flatten().collect()
+    [runtime(), direct_stack(), private_stack::scenarios(), orders(), jobs(), rounds(), logs()]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// A program of filch's own protocols, on both memories.
@@ -390,7 +393,8 @@ fn orders() -> Vec<Scenario> {
 fn direct_stack() -> Vec<Scenario> {
     use filch::inside::protocol::wool::Params;
     use runtime::{COARSE, FICKLE};
-    use wool::{Client, program, wake_up};
+    use stacks::Client;
+    use wool::{program, wake_up};
 
     // The owner's acts, those above a stolen task, the thieves' steals, the chunk, the joins before privatising, the
     // cost.

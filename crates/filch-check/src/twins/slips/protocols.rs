@@ -4,7 +4,8 @@ use filch::inside::protocol::{grain, wool::Params};
 use filch_queue::lace::Moves;
 
 use crate::harm::Harm;
-use crate::scenarios::{guest, lineage, log, passing, rounds, runtime, seize, wool};
+use crate::scenarios::stacks::Client;
+use crate::scenarios::{guest, lineage, log, passing, private_stack, rounds, runtime, seize, wool};
 use crate::sites::Slip;
 use crate::tso::Tso;
 use crate::twins::mutant::{Mutant, buffer, slipped_protocol, slipped_protocol as row};
@@ -19,6 +20,7 @@ const SEIZE: &str = "filch/src/protocol/seize.rs";
 const LIMITS: &str = "filch/src/protocol/limits.rs";
 const STATE: &str = "filch/src/protocol/state.rs";
 const WOOL: &str = "filch/src/protocol/wool.rs";
+const PRIVATE: &str = "filch/src/protocol/private.rs";
 
 // What the threads of a program do between the protocol's own steps.
 const COUNTING: &str = "filch-check/src/scenarios/runtime/counting.rs";
@@ -27,8 +29,19 @@ const SEARCHING: &str = "filch-check/src/scenarios/runtime/searching.rs";
 const GUEST: &str = "filch-check/src/scenarios/guest.rs";
 
 pub(super) fn mutants() -> Vec<Mutant> {
-    [of_rounds(), of_logs(), of_counts(), of_jobs(), of_sleep(), of_seats(), of_seizing(), of_states(), of_wool()]
-        .concat()
+    [
+        of_rounds(),
+        of_logs(),
+        of_counts(),
+        of_jobs(),
+        of_sleep(),
+        of_seats(),
+        of_seizing(),
+        of_states(),
+        of_wool(),
+        of_private_stacks(),
+    ]
+    .concat()
 }
 
 fn of_rounds() -> Vec<Mutant> {
@@ -235,7 +248,7 @@ fn of_states() -> Vec<Mutant> {
 
 fn of_wool() -> Vec<Mutant> {
     let row = |name, slip, owner, thieves, harm, shows| {
-        let client = wool::Client { owner, above: "", thieves };
+        let client = Client { owner, above: "", thieves };
         let params = Params { privatise_after: u32::MAX, ..Params::default() };
         let program = move || wool::program::<Tso>(&client, &params);
         Mutant { processor: buffer(0), ..row("wool", (name, slip), client.to_string(), harm, shows, program) }
@@ -264,6 +277,34 @@ fn of_wool() -> Vec<Mutant> {
             &[2],
             Harm::Hidden,
             "a thief that read bot before older tasks were joined and forked again takes a newer one, and sets bot past the older",
+        ),
+    ]
+}
+
+fn of_private_stacks() -> Vec<Mutant> {
+    let row = |name, slip, harm, shows| {
+        let client = Client { owner: "++|--", above: "", thieves: &[1] };
+        let program = move || private_stack::program::<Tso>(&client);
+        row("direct-pdq-r2", (name, slip), client.to_string(), harm, shows, program)
+    };
+    vec![
+        row(
+            "claimed-by-store",
+            Slip::by_store((PRIVATE, "claim", "request.0.swap")),
+            Harm::Hang,
+            "the owner closes its cell over a request that has just come, and whoever asked waits for an answer under way",
+        ),
+        row(
+            "withdrawn-by-store",
+            Slip::by_store((PRIVATE, "withdraw", "compare_exchange")),
+            Harm::Hidden,
+            "a thief that withdraws opens a cell that the owner has just closed",
+        ),
+        row(
+            "asked-by-store",
+            Slip::by_store((PRIVATE, "ask", "compare_exchange")),
+            Harm::Hidden,
+            "a thief asks at a cell that the owner has just closed, and thieves believe that there is a task",
         ),
     ]
 }
