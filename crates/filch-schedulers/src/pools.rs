@@ -129,6 +129,21 @@ pub fn described_pools() -> Vec<PoolSpec> {
             ..with::<WoolSettings>("wool", Stealable::Shared)
         },
         PoolSpec {
+            summary: "direct task stack that is a private deque; the owner gives a thief that asks its oldest task",
+            paper: "Acar, Charguéraud, Rainey (PPoPP 2013); on the task stack of Lace (van Dijk, van de Pol, 2014)",
+            follows: "figures 1 and 8, and Lace's section 4, which compares with it",
+            departures: vec![
+                "A thief that has waited for long withdraws its request: an owner may block, and nothing but its own code can answer.",
+                "A worker closes its request cell when its last task goes, and opens it at its next push; so the cell is also the flag that says whether there are tasks.",
+                "Owners answer at pushes, too.",
+                "Thieves try one worker after the other, as on the other stacks; with victims=one a random one, as printed.",
+                "The push of a first task fences, since thieves may sleep.",
+            ],
+            progress: "owner wait-free, steal by request",
+            capacity: "reserved stack, then inline",
+            ..with::<()>("direct-pdq-r2", Stealable::OnRequest)
+        },
+        PoolSpec {
             paper: "Chase, Lev (SPAA 2005); Lê et al. (PPoPP 2013)",
             ..on::<ChaseLev>("the deque that most libraries use", "lock-free")
         },

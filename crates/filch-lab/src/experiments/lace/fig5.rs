@@ -1,6 +1,6 @@
 //! The times of fine-grained programs on one worker and on all.
 
-use super::{LACE, OF_LACE, OURS, PRIVATE, T2, T3, T3_NAMES, WOOL, pool, workers};
+use super::{LACE, OF_LACE, OF_PRIVATE, OURS, PRIVATE, PRIVATE_DIFFERS, T2, T3, T3_NAMES, WOOL, pool, workers};
 use crate::experiment::claim::{Claim, Limit, Need};
 use crate::experiment::paper::{LACE as DOCUMENT, Paper, Table};
 use crate::experiment::quantity::{Comparison, Measure, Pick, Quantity};
@@ -81,7 +81,6 @@ static PAPER: Paper = Paper {
     marks: &[],
 };
 
-const OF_PRIVATE: Pick = Pick::any("filch pdq-r2 leapfrog");
 const OF_WOOL: Pick = Pick::any("filch wool:loss=give-up leapfrog");
 const BUT_FIB: &[&str] = &["uts", "queens", "matmul"];
 const BALANCED: &[&str] = &["uts:tree=T2", "uts:tree=custom:shape=cyclic", "queens", "matmul"];
@@ -148,6 +147,7 @@ pub(super) fn experiment() -> Experiment {
                 .on(1),
         ],
         paper: Some(&PAPER),
+        differs: PRIVATE_DIFFERS,
         ..Experiment::new(
             "What do fine-grained programs cost on the split deque, on private deques, and on Wool's stack?",
         )

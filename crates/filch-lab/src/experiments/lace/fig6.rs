@@ -1,9 +1,9 @@
 //! Speed-up against the number of workers.
 
-use super::{LACE, OF_LACE, PRIVATE, T3, T3_NAMES, pool, workers};
+use super::{LACE, OF_LACE, OF_PRIVATE, PRIVATE, PRIVATE_DIFFERS, T3, T3_NAMES, pool, workers};
 use crate::experiment::claim::{Claim, Limit, Need};
 use crate::experiment::paper::{LACE as DOCUMENT, Mark, Paper, Table};
-use crate::experiment::quantity::{Comparison, Measure, Pick, Quantity};
+use crate::experiment::quantity::{Comparison, Measure, Quantity};
 use crate::experiment::{Contender, Effort, Experiment, Plot, Program, each};
 
 static PAPER: Paper = Paper {
@@ -23,8 +23,6 @@ static PAPER: Paper = Paper {
         Mark { column: "relative-speedup", program: "uts", label: "private in figure 5", points: &[(48.0, 17.5)] },
     ],
 };
-
-const OF_PRIVATE: Pick = Pick::any("filch pdq-r2 leapfrog");
 
 /// The paper's two pools with plain leapfrogging, and ours.
 pub(super) fn experiment() -> Experiment {
@@ -64,6 +62,7 @@ pub(super) fn experiment() -> Experiment {
             .needs(Need::Processors(48)),
         ],
         paper: Some(&PAPER),
+        differs: PRIVATE_DIFFERS,
         ..Experiment::new("How far do a skewed and an unbalanced tree of tasks scale with plain leapfrogging?")
     }
 }

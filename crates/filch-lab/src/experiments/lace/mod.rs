@@ -38,8 +38,15 @@ const OF_LACE_RANDOM: Pick = Pick::any("filch split:moves=half-stores:share=half
 const OF_LACE_TRANSITIVE: Pick = Pick::any("filch split:moves=half-stores:share=half:loss=give-up transitive");
 /// filch's own form.
 const OURS: Pick = Pick::any("filch split");
-/// The private deque in the same runtime, by the alternative acquire function.
-const PRIVATE: &str = "pdq-r2";
+/// The private deque on the same task stack, by the alternative acquire function.
+const PRIVATE: &str = "direct-pdq-r2";
+/// The same in records, with plain leapfrogging.
+const OF_PRIVATE: Pick = Pick::any("filch direct-pdq-r2 leapfrog");
+/// Where it differs.
+const PRIVATE_DIFFERS: &[&str] = &[
+    "A thief of a private deque withdraws its request once it has looked for the answer some two thousand times.",
+    "In rows named pdq-r2 the private deque holds pointers to tasks on frames, instead of the tasks.",
+];
 const WOOL: &str = "wool:loss=give-up";
 
 /// A tree that geometric growth makes easy to balance.
