@@ -32,8 +32,8 @@
 //!   The word may have returned to the value loaded before; what the swap reads decides whose entries are there.
 //! * E2: the addition to `done` after a copy (release) → its load in `is_settled` (acquire): the copy is made before
 //!   the entry is used again.
-//! * E3: a store of `spos` (release) → its load in `steal` (acquire) → the raising of `sblk` (release) → its load in
-//!   `steal` (acquire). Delegation may exhaust a block above an open one, and the owner may come back to that block:
+//! * E3: a store of `spos` (release) → its load in `oldest_open` (acquire) → the raising of `sblk` (release) → its load
+//!   there (acquire). Delegation may exhaust a block above an open one, and the owner may come back to that block:
 //!   its `spos` can be at NE twice in one round. A thief that comes to a block has seen its changes from before the
 //!   last opening of the block below, so it does not mistake the first end for the second, and does not skip tasks.
 
@@ -149,32 +149,44 @@ impl<M: Memory> Blocks<M> {
 
     /// Tries to take the oldest task of the oldest open block.
     pub(crate) fn steal(&self) -> Steal<Task> {
+        let Some((block, mark)) = self.oldest_open() else { return Steal::Empty };
+        let next = Mark { index: mark.index + 1, ..mark };
+        let Block { spos, done } = self.block(block);
+        // E1: pairs with the store in `leave_open`.
+        if spos.compare_exchange(mark.word(), next.word(), Ordering::Acquire, Ordering::Relaxed).is_err() {
+            return Steal::Retry;
+        }
+        let task = self.entries.read(self.shape.slot(block, mark.index));
+        // E2: pairs with the load in `is_settled`.
+        // kept over Relaxed: load buffering would let the read of the slot return its next task.
+        done.fetch_add(1, Ordering::Release);
+        Steal::Task(task.expect("an entry of an open block holds a task"))
+    }
+
+    /// Returns whether a block is open to thieves.
+    pub(crate) fn has_open(&self) -> bool {
+        self.oldest_open().is_some()
+    }
+
+    /// Returns the oldest open block and its next entry to steal. Raises `sblk` past exhausted blocks.
+    #[inline]
+    fn oldest_open(&self) -> Option<(u64, Mark)> {
         let entries = self.shape.entries();
         // E3: pairs with the compare-and-swap below.
         // kept over Relaxed: a block can end twice in a round only if delegation exhausts a block above an open one. To
         // mistake the first end for the second takes two thieves and four blocks, more than loom explores.
         let mut oldest = self.sblk.load(Ordering::Acquire);
         loop {
-            let (block, round) = (self.block(oldest), self.shape.round(oldest));
+            let round = self.shape.round(oldest);
             // E3: pairs with the stores of an index that is not CLOSED, and of a later round.
             // kept over Relaxed: loom does not explore that much, as above.
-            let word = block.spos.load(Ordering::Acquire);
-            let mark = Mark::from_word(word);
+            let mark = Mark::from_word(self.block(oldest).spos.load(Ordering::Acquire));
             if mark.round == round && mark.index < entries {
-                let next = Mark { round, index: mark.index + 1 }.word();
-                // E1: pairs with the store in `leave_open`.
-                if block.spos.compare_exchange(word, next, Ordering::Acquire, Ordering::Relaxed).is_err() {
-                    return Steal::Retry;
-                }
-                let task = self.entries.read(self.shape.slot(oldest, mark.index));
-                // E2: pairs with the load in `is_settled`.
-                // kept over Relaxed: load buffering would let the read of the slot return its next task.
-                block.done.fetch_add(1, Ordering::Release);
-                return Steal::Task(task.expect("an entry of an open block holds a task"));
+                return Some((oldest, mark));
             }
             let is_behind = mark.is_after(round);
             if !(is_behind || mark.round == round && mark.index == entries && self.has_left(oldest + 1)) {
-                return Steal::Empty;
+                return None;
             }
             // E3: pairs with the load above, and on failure with itself.
             // kept over Relaxed and Relaxed on failure: loom does not explore that much, as above.
@@ -327,8 +339,8 @@ impl OwnerBlocks {
             if block.spos.load(Ordering::Relaxed) != exhausted || !Self::is_settled(shared, next, entries) {
                 return false;
             }
-            // E3: pairs with the load in `steal`.
-            // kept over Relaxed: loom does not explore that much, as in `steal`.
+            // E3: pairs with the load in `oldest_open`.
+            // kept over Relaxed: loom does not explore that much, as in `oldest_open`.
             block.spos.store(Mark { round: shape.round(next), index: CLOSED }.word(), Ordering::Release);
             self.left[shape.place(next)] = Left { block: next, front: 0 };
             0
@@ -343,7 +355,7 @@ impl OwnerBlocks {
         let shape = shared.shape;
         self.left[shape.place(self.block)].front = self.front;
         let open = Mark { round: shape.round(self.block), index: self.front }.word();
-        // E1 and E3: pairs with the compare-and-swap and the load in `steal`.
+        // E1 and E3: pairs with the compare-and-swap in `steal` and the load in `oldest_open`.
         shared.block(self.block).spos.store(open, Ordering::Release);
     }
 
@@ -368,8 +380,8 @@ impl OwnerBlocks {
         // until then.
         let mark = Mark::from_word(spos.swap(Mark { round, index: CLOSED }.word(), Ordering::Relaxed));
         if mark.index == entries {
-            // E3: pairs with the load in `steal`.
-            // kept over Relaxed: loom does not explore that much, as in `steal`.
+            // E3: pairs with the load in `oldest_open`.
+            // kept over Relaxed: loom does not explore that much, as in `oldest_open`.
             spos.store(mark.word(), Ordering::Release);
             return false;
         }

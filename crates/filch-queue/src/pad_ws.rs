@@ -6,8 +6,8 @@
 //! **Idea.** In a queue of blocks, thieves cannot reach the owner's block, so they get nothing if there are few tasks,
 //! or while the first block fills slowly. Here a thief that sees no open block asks the owner and moves on. The owner,
 //! at its next operation, grants the oldest task of its block by naming the entry, and the thief's next attempt copies
-//! the task. Only the owner touches its own block's bounds, so owner and thieves never race for a task there, and no
-//! fence is needed.
+//! the task. The thief asks again only if it still sees no open block. Only the owner touches its own block's bounds,
+//! so owner and thieves never race for a task there, and no fence is needed.
 //!
 //! **Fields, invariants, edges.** Those of [`blocks`](crate::blocks) and of [`delegation`](crate::delegation), and
 //! * P1: a granted entry is handed out in the sense of `blocks`: the taker adds to `done`.
@@ -19,8 +19,8 @@
 //! owner's next operation, and says so instead of waiting. **Capacity.** As an array: a granted entry is used again
 //! only with its whole block.
 //!
-//! **Departures.** The announcement fixes blocks, delegation in the owner's block, positions as answers, and a steal
-//! that collects before it asks again. Ours are the encoding, granting the oldest task, taking other thieves' grants,
+//! **Departures.** The announcement fixes blocks, delegation in the owner's block alone, positions as answers, and a
+//! steal that collects before it asks again. Ours are the encoding, granting the oldest task, taking other thieves' grants,
 //! and revocation. An owner whose block is empty takes back its grants there before it goes down to a lower block, not
 //! only when there is no lower block. So a pop returns the newest task that no thread has taken, as fork–join requires.
 //! Delegation may use up a whole block above others that are open; a pop skips such blocks. A steal whose request was
@@ -57,7 +57,7 @@ use crate::{
 /// owner.push(task(1)).unwrap();
 /// assert_eq!(thieves[0].steal(), Steal::Pending); // it has asked
 /// owner.push(task(2)).unwrap(); // the owner answers too
-/// assert_eq!(thieves[0].steal(), Steal::Task(task(1))); // the thief collects and asks again
+/// assert_eq!(thieves[0].steal(), Steal::Task(task(1))); // it collects and, as no block is open, asks again
 /// assert_eq!(owner.pop(), Some(task(2)));
 /// ```
 #[derive(Clone, Copy, Debug)]
@@ -264,10 +264,13 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
     fn steal(&mut self) -> Steal<Task> {
         let Delegation { cross_taking, prefetch, .. } = self.shared.delegation;
         let mut outcome = self.collect();
-        let (mut saw_open, mut crossed) = (false, false);
-        if !outcome.is_task() {
+        let mut crossed = false;
+        let saw_open = if outcome.is_task() {
+            // The owner serves its own block only: as long as another is open, the next task is there.
+            prefetch == Prefetch::WhenNothingIsOpen && self.shared.blocks.has_open()
+        } else {
             let direct = self.shared.blocks.steal();
-            saw_open = !direct.is_empty();
+            let saw_open = !direct.is_empty();
             if saw_open {
                 outcome = direct;
             } else {
@@ -275,7 +278,8 @@ impl<M: Memory> crate::Thief<Task> for Thief<M> {
                 outcome = { others }.find_map(|cell| self.take(cell)).map_or(outcome, Steal::Task);
                 crossed = outcome.is_task();
             }
-        }
+            saw_open
+        };
         if !saw_open || prefetch == Prefetch::Always {
             self.desk.ask(&self.shared.desk);
         }

@@ -103,6 +103,7 @@ fn counts(did: Did) -> Counts {
         ("lost", did.lost),
         ("aborted", did.aborted),
         ("pending", did.pending),
+        ("grants", did.grants),
     ]
 }
 

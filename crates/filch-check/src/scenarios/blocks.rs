@@ -6,6 +6,7 @@ use filch_queue::{Adws, BlockSize, BwosF, BwosL, CrossTaking, Delegation, PadWs,
 
 use super::battery::{Row, called, queue};
 use super::cost::Cost::{Full, FullTso, Quick, QuickTso};
+use super::delegated;
 use crate::Scenario;
 
 fn entries(entries: usize) -> BlockSize {
@@ -56,6 +57,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         ("+++-++---", &[4], 2, FullTso),
     ];
     all.extend(called("in twos", queue::<PadWs>(small, |_| pad(2, plain()), |_| pad(2, plain()))));
+    all.push(delegated::of(pad(2, plain())));
     // Delegation uses up a block while a lower one is open.
     let ones: &[Row] = &[
         ("+++", &[1], 2, Quick),

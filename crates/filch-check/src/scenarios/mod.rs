@@ -4,6 +4,7 @@ mod awake;
 mod battery;
 mod blocks;
 mod cost;
+pub mod delegated;
 #[cfg(target_arch = "x86_64")]
 pub mod fence_free;
 pub mod guest;

@@ -1,5 +1,6 @@
 //! Owners that do other work for long, and poll: thieves get all their tasks, down to the last.
 
+use core::num::NonZeroUsize;
 use std::sync::Arc;
 #[cfg(feature = "std")]
 use std::time::Duration;
@@ -7,8 +8,8 @@ use std::time::Duration;
 #[cfg(feature = "std")]
 use filch_queue::lace::{Moves, Policies};
 use filch_queue::{
-    Adws, ChaseLev, Counts, Dsq, HendlerShavit, Lace, OneExposed, Owner, PadWs, PdqR, PdqR2, PdqR2Async, PdqRAsync,
-    Queue, Steal, Thief, Wsq, WsqPacked,
+    Adws, BlockSize, ChaseLev, Counts, Dsq, HendlerShavit, Lace, OneExposed, Owner, PadWs, PdqR, PdqR2, PdqR2Async,
+    PdqRAsync, Queue, Steal, Thief, Wsq, WsqPacked, pad_ws,
 };
 #[cfg(feature = "std")]
 use filch_queue::{
@@ -86,6 +87,29 @@ fn delegation_is_counted() {
     }
     is_counted::<Adws>();
     is_counted::<PadWs>();
+}
+
+/// Delegation is for the owner's block: a thief that has collected does not ask while another block is open.
+#[test]
+fn an_owner_grants_nothing_while_an_older_block_is_open() {
+    let counts = Arc::new(Counts::default());
+    let params =
+        pad_ws::Params { block_size: BlockSize::Entries(NonZeroUsize::MIN.saturating_add(1)), ..Default::default() };
+    let (mut owner, mut thieves) = <PadWs as Queue>::make(8, 1, &params);
+    let thief = &mut thieves[0];
+    owner.count_in(&counts);
+    owner.push(task(0)).expect("there is room");
+    assert_eq!(thief.steal(), Steal::Pending);
+    // This push grants the first task, and the last two open the blocks of the first four.
+    (1..5).for_each(|n| owner.push(task(n)).expect("there is room"));
+    for n in 0..4 {
+        assert_eq!((thief.steal(), counts.grants.get()), (Steal::Task(task(n)), 1));
+        owner.poll();
+    }
+    // Nothing is open any more.
+    assert_eq!(thief.steal(), Steal::Pending);
+    owner.poll();
+    assert_eq!((thief.steal(), counts.grants.get()), (Steal::Task(task(4)), 2));
 }
 
 #[test]

@@ -27,13 +27,14 @@ mod owner;
 mod thief;
 
 use std::hint::spin_loop;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use filch_catalogue::ParamError;
 use filch_catalogue::programs::queue::{OwnerThroughput, Params, StealLatency, StealThroughput, Use};
-use filch_queue::{Delivery, Owner, Padded, Queue, clock};
+use filch_queue::{Counts, Delivery, Owner, Padded, Queue, clock};
 
 use crate::answer::{Answer, expect};
 use crate::spec::{Prepare, Runs, Uses};
@@ -88,6 +89,8 @@ pub struct Did {
     pub aborted: u64,
     /// Those that found a request unanswered.
     pub pending: u64,
+    /// Tasks that the owner gave to thieves on request.
+    pub grants: u64,
 }
 
 /// The times of steals, in nanoseconds. The attempts before a steal are part of it, unless they found the queue empty;
@@ -209,7 +212,9 @@ impl Instance {
     fn go<Q: Queue, E: Entries>(&mut self, on: &On<'_, Q>, enter: Enter<'_>, entries: &E) -> Result<Used, String> {
         let params = self.params;
         self.may_repeat = Q::PROMISES.delivery == Delivery::AtLeastOnce;
-        let (owner, mut thieves) = Q::make(on.capacity, on.workers - 1, on.params);
+        let (mut owner, mut thieves) = Q::make(on.capacity, on.workers - 1, on.params);
+        let counts = Arc::new(Counts::default());
+        owner.count_in(&counts);
         if params.share == 0 {
             // The handles stay, but nobody uses them.
             thieves.clear();
@@ -265,7 +270,8 @@ impl Instance {
             // What a thief had asked for and did not take.
             pushing.pop_all();
             let popped = pushing.log.len() as u64;
-            let mut did = vec![Did { pushed: params.n.into(), popped, ..Did::default() }];
+            let grants = counts.grants.get();
+            let mut did = vec![Did { pushed: params.n.into(), popped, grants, ..Did::default() }];
             for thief in started {
                 did.push(thief.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
             }

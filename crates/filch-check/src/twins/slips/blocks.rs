@@ -5,9 +5,11 @@ use core::num::NonZeroUsize;
 use filch_queue::{Adws, BlockSize, BwosF, BwosL, PadWs, pad_ws};
 
 use crate::harm::Harm;
+use crate::scenarios::delegated;
 use crate::scenarios::queues::Client;
 use crate::sites::Slip;
-use crate::twins::mutant::{Mutant, buffer, slip, slipped};
+use crate::tso::Tso;
+use crate::twins::mutant::{Mutant, buffer, slip, slipped, slipped_protocol};
 
 const BLOCKS: &str = "filch-queue/src/blocks.rs";
 const BWOS_F: &str = "filch-queue/src/bwos_f.rs";
@@ -65,11 +67,21 @@ fn bwos_l() -> Vec<Mutant> {
 }
 
 fn padws() -> Vec<Mutant> {
+    let in_blocks = |entries| pad_ws::Params { block_size: of(entries), ..pad_ws::Params::default() };
     let row = |name, slip, entries, client, harm, shows| {
-        let params = pad_ws::Params { block_size: of(entries), ..pad_ws::Params::default() };
-        slipped::<PadWs>((name, slip), &params, client, buffer(0), harm, shows)
+        slipped::<PadWs>((name, slip), &in_blocks(entries), client, buffer(0), harm, shows)
     };
+    let twos = in_blocks(2);
     vec![
+        slipped_protocol(
+            "padws",
+            // The block above the open one.
+            ("asked-without-looking", Slip::altered((BLOCKS, "oldest_open", "sblk.load"), |sblk| sblk + 1).by(1)),
+            delegated::CLIENT,
+            Harm::Panic,
+            "the owner grants a task of its own block while an older block is open",
+            move || delegated::program::<Tso>(&twos),
+        ),
         row(
             "reset-without-done",
             Slip::altered((BLOCKS, "is_settled", "done.load"), |_| 1),

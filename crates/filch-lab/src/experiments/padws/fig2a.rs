@@ -55,7 +55,7 @@ pub(super) fn experiment() -> Experiment {
         placements: vec![Placement::Pinned],
         sweep: shares(&[0, 5, 10, 20, 30, 50]),
         effort: Effort { budget: 80, ..EFFORT },
-        columns: &["median", "spread", "owner-rate", "stolen", "retries-per-steal"],
+        columns: &["median", "spread", "owner-rate", "stolen", "grants", "retries-per-steal"],
         plots: &[Plot::Swept("owner-rate"), Plot::Swept("stolen")],
         differs: &[
             "The paper does not say how many tasks are in the queue, nor how a thief gets half of the tasks of an owner that only pushes and \

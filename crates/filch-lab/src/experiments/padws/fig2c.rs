@@ -47,7 +47,7 @@ pub(super) fn experiment() -> Experiment {
         workers: [2, 4].into_iter().chain(more).collect(),
         placements: vec![Placement::Pinned],
         effort: Effort { budget: 50, ..EFFORT },
-        columns: &["median", "spread", "steal-rate", "stolen", "retries-per-steal"],
+        columns: &["median", "spread", "steal-rate", "stolen", "grants", "retries-per-steal"],
         plots: &[Plot::Times],
         claims: vec![
             scales("Three thieves get more from PadWS than one.", "filch padws pinned", Limit::Above(1.0)),
