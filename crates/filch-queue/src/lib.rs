@@ -62,7 +62,7 @@
 //! | [`BwosF`], first in, first out | a store per push, two atomic updates per block | all but the block the owner reads |
 //! | [`PadWs`] | as `BwosL`, and a check for requests | everything; from the owner's block when the owner answers |
 //! | [`Adws`] | a check for requests | everything, when the owner answers |
-//! | [`Wsq`] | three atomic updates per push, two per pop | everything, several at once |
+//! | [`Wsq`] | one or two atomic updates per push, of one task or many; two per pop | everything, several at once |
 //! | [`WsqPacked`] | one atomic update per push, two per pop | everything, several at once |
 //! | [`OneExposed`] | nothing; a swap for the oldest task | the oldest; the next one at the owner's next operation |
 //! | [`PdqR`], [`PdqR2`] | a check for requests | everything, when the owner answers; a thief waits for the answer |
@@ -97,7 +97,7 @@
 //! | `lace` | 38 | 38 | 24 | 21 |
 //! | `dsq` | 38 | 93, 1 locked | 20 | 23 |
 //! | `hendler-shavit` | 47 | 67, 1 locked | 29 | 24 |
-//! | `wsq` | 79, 5 locked | 79, 5 locked | 52, 3 locked | 34, 2 locked |
+//! | `wsq` | 3 locked | 3 locked | 1 locked | 2 locked |
 //! | `wsq-packed` | 63, 3 locked | 63, 3 locked | 43, 1 locked | 27, 2 locked |
 //! | `bwos-l` | 31 | 31 | 20 | 20, 0.02 locked |
 //! | `bwos-f` | 75, 0.06 locked | 73, 0.06 locked | 49 | 35, 0.06 locked |
@@ -150,7 +150,8 @@
 //!   fence, and pay for a store instead, the pad, which the papers' runtimes make anyway.
 //! * Only the thieves differ between `thep-impatient` and `thep`, and between a delegating queue whose thieves poll and
 //!   one whose thieves come back: the owners execute the same.
-//! * `wsq`, its source's form, is slower than `wsq-packed`, ours: it exchanges slots where ours loads and stores.
+//! * `wsq`, its source's form, knows that the next slots are empty, and stores. A push that knows of none also
+//!   exchanges its slot, once or more. `wsq-packed`, ours, loads from each slot before it stores.
 //!
 //! A test confirms these fences and updates in the machine code (`tests/emitted`).
 //!

@@ -30,6 +30,31 @@ pub trait Owner<T> {
     /// [`Full`] returns the task and leaves the queue unchanged. The owner then usually runs the task itself.
     fn push(&mut self, task: T) -> Result<(), Full<T>>;
 
+    /// Adds the first ones of `tasks`, in order, as [`push`](Self::push) does: as many as there is room for. Returns
+    /// how many. Some queues pay only once for many tasks.
+    ///
+    /// ```
+    /// use core::num::NonZeroUsize;
+    /// use filch_queue::{Owner, Queue, Task, Wsq};
+    ///
+    /// let (mut owner, _) = <Wsq as Queue>::make(4, 0, &Default::default());
+    /// let tasks = [1, 2, 3, 4, 5].map(|n| Task::from_id(NonZeroUsize::new(n).unwrap()));
+    /// assert_eq!(owner.push_many(&tasks), 4);
+    /// assert_eq!(owner.pop(), Some(tasks[3]));
+    /// ```
+    fn push_many(&mut self, tasks: &[T]) -> usize
+    where
+        T: Copy,
+    {
+        tasks.iter().take_while(|task| self.push(**task).is_ok()).count()
+    }
+
+    /// Returns how many stolen tasks the owner should bring here at most, of `max` that it would: a thief that takes
+    /// [several](StealMany) asks for so many and one to run. By default all.
+    fn room_for_loot(&mut self, max: usize) -> usize {
+        max
+    }
+
     /// Takes a task back; [`Promises::order`] says which one. `None` means that no task is left for the owner.
     fn pop(&mut self) -> Option<T>;
 

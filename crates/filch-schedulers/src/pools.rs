@@ -283,12 +283,12 @@ pub fn described_pools() -> Vec<PoolSpec> {
         PoolSpec {
             defaults: AS_IN_SOURCE,
             ..on::<filch_queue::Wsq>(
-                "every operation is one swap of one word; slots are exchanged one by one, as in the source",
+                "each operation is one swap of one word, for one task or many; slots are handed over one by one",
                 "blocking while a slot is handed over",
             )
         },
         on::<filch_queue::WsqPacked>(
-            "wsq with fewer fields in the word, where only who takes a task exchanges it",
+            "wsq with fewer fields in the word; owner and thieves look at a slot before they write to it",
             "blocking while a slot is handed over",
         ),
         on::<filch_queue::Locked>("one lock around a double-ended queue: the baseline", "blocking"),

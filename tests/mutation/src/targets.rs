@@ -144,7 +144,8 @@ pub const TARGETS: &[Target] = &[
         &["thep::", "thep_apart::", "thep_impatient::", "raced::"],
         &["thep", "thep-apart", "thep-impatient"],
     ),
-    queue("crates/filch-queue/src/wsq.rs", &["wsq::", "wsq_packed::", "shared::"], &["wsq", "wsq-packed"]),
+    queue("crates/filch-queue/src/wsq/form.rs", &["wsq::", "wsq_packed::", "shared::"], &["wsq", "wsq-packed"]),
+    queue("crates/filch-queue/src/wsq/mod.rs", &["wsq::", "wsq_packed::", "shared::"], &["wsq", "wsq-packed"]),
 ];
 
 /// Functions that stay `const`, because constants call them. The others lose the keyword, so that mutants can be in

@@ -5,8 +5,12 @@ use filch_queue::lace::{Moves, Policies};
 use filch_queue::wsq::{self, Form, Of, Packed, Source};
 use filch_queue::{Amount, Dsq, HendlerShavit, Lace};
 
-use super::battery::{called, many, queue};
+use super::battery::{battery, called, client, many, queue};
 use super::cost::Cost::{Full, FullTso, Quick, QuickTso};
+use super::only_quick_on_c11;
+use super::queues::program;
+use crate::c11::Loom;
+use crate::tso::Tso;
 use crate::{Scenario, Setting};
 
 /// No spare slots, so that the ring has exactly its nominal size.
@@ -40,8 +44,13 @@ fn one(_: Setting) -> Policies {
 }
 
 pub(super) fn scenarios() -> Vec<Scenario> {
-    [wsq::<Source>(), wsq::<Packed>(), dsq(), hendler_shavit(), lace()].concat()
+    let source = only_quick_on_c11(MISSED_STORE, wsq::<Source>());
+    [source, wsq::<Packed>(), dsq(), hendler_shavit(), lace()].concat()
 }
+
+/// Why a thief of the source's form may not come to its slot before the task does.
+pub(super) const MISSED_STORE: &str =
+    "loom leaves a store and another thread's exchange unordered, and then a thief may miss the task for ever";
 
 fn wsq<F: Form>() -> Vec<Scenario> {
     let one_by_one = queue::<Of<F>>(
@@ -69,7 +78,33 @@ fn wsq<F: Form>() -> Vec<Scenario> {
         tight,
         tight,
     );
-    [one_by_one, several].concat()
+    let at_once = queue::<Of<F>>(
+        &[
+            ("2", &[1], 2, QuickTso),
+            ("++|2", &[1], 2, Quick),
+            ("++|2", &[1, 1], 2, QuickTso),
+            ("2--2-", &[2], 2, QuickTso),
+            ("2--1+-", &[1, 1], 2, QuickTso),
+            ("2-2-", &[2, 1], 2, Full),
+            ("3-2--+-", &[2, 2], 4, FullTso),
+        ],
+        tight,
+        tight,
+    );
+    let several_at_once = many::<Of<F>>(
+        3,
+        &[("++|2-", &[1], 2, Quick), ("3-2-", &[2], 4, QuickTso), ("3-2-", &[2, 1], 4, FullTso)],
+        tight,
+        tight,
+    );
+    let told = battery::<Of<F>>(
+        &[("+", &[1], 1, Quick), ("+-2", &[1, 1], 2, Quick)],
+        |row| client(row).told(),
+        (program::<Tso, Of<F>>, program::<Loom, Of<F>>),
+        tight,
+        tight,
+    );
+    [one_by_one, several, at_once, several_at_once, told].concat()
 }
 
 fn dsq() -> Vec<Scenario> {

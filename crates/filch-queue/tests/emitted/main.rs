@@ -154,6 +154,15 @@ fn of_push_and_pop<Q: Queue>(thieves: usize, params: &Q::Params) -> [[usize; 2];
     [push, synchronizes(|| black_box(&mut owner).pop())]
 }
 
+/// What a push of several tasks executes, and one into a slot that the owner does not know to be empty.
+fn of_pushes_by_wsq() -> [[usize; 2]; 2] {
+    let tasks = [Task::from_id(NonZeroUsize::MIN); 56];
+    let (mut owner, _thieves) = holding::<Wsq>(8, 1, &Default::default());
+    let several = synchronizes(|| black_box(&mut owner).push_many(&tasks) == 56);
+    owner.pop().expect("it holds 64");
+    [several, synchronizes(|| black_box(&mut owner).push(tasks[0]).is_ok())]
+}
+
 /// What the answer to a request executes.
 fn of_answer<Q: Queue<Params: Default>>() -> [usize; 2] {
     let (mut owner, mut thieves) = holding::<Q>(8, 1, &Q::Params::default());
@@ -185,8 +194,9 @@ fn forms_as_printed_synchronize_as_their_figures_say() {
     assert_eq!(of_push_and_pop::<FfCl>(1, &delta()), [NOTHING; 2]);
     assert_eq!(of_push_and_pop::<Thep>(1, &delta()), [NOTHING; 2]);
     assert_eq!(of_push_and_pop::<ThepApart>(1, &delta()), [NOTHING; 2]);
-    // A swap of the word each; two exchanges of a slot, or none; an exchange of a slot.
-    assert_eq!(of_push_and_pop::<Wsq>(1, &Default::default()), [[0, 3], [0, 2]]);
+    // A swap of the word each, however many tasks are pushed; and an exchange of a slot for a pop.
+    assert_eq!(of_push_and_pop::<Wsq>(1, &Default::default()), [[0, 1], [0, 2]]);
+    assert_eq!(of_pushes_by_wsq(), [[0, 1], [0, 2]]);
     assert_eq!(of_push_and_pop::<WsqPacked>(1, &Default::default()), [[0, 1], [0, 2]]);
     // The thieves of `PdqR` do not withdraw.
     assert_eq!(of_push_and_pop::<PdqR>(1, &Default::default()), [NOTHING; 2]);

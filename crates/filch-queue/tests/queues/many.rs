@@ -144,7 +144,14 @@ pub(crate) fn stress<Q: Queue<Thief: StealMany<Task>>>() {
         start.wait();
         let mut next = 0;
         while next < TASKS {
-            for _ in 0..(next * 7 % burst + 1).min(TASKS - next) {
+            let mut left = (next * 7 % burst + 1).min(TASKS - next);
+            // Every other burst at once; what finds no room, one by one.
+            if left.is_multiple_of(2) {
+                let tasks: Vec<Task> = (next..next + left).map(task).collect();
+                let pushed = owner.push_many(&tasks);
+                (next, left) = (next + pushed, left - pushed);
+            }
+            for _ in 0..left {
                 if let Err(Full(refused)) = owner.push(task(next)) {
                     assert_eq!(number(refused), next);
                     take(refused);

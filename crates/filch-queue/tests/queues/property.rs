@@ -2,7 +2,7 @@
 
 use filch_queue::as_new::Trial;
 use filch_queue::model::{Disagreement, Model};
-use filch_queue::{Owner, Progress, Queue, StealOrder, Task, Thief};
+use filch_queue::{Full, Owner, Progress, Queue, StealOrder, Task, Thief};
 use proptest::prelude::*;
 
 use crate::{is_tried, long, task, times};
@@ -22,6 +22,7 @@ const THIEVES: usize = times(3, 2);
 #[derive(Clone, Copy, Debug)]
 enum Operation {
     Push,
+    PushMany(usize),
     Pop,
     Steal(usize),
     Poll,
@@ -29,7 +30,8 @@ enum Operation {
 
 fn operation() -> impl Strategy<Value = Operation> {
     prop_oneof![
-        5 => Just(Operation::Push),
+        4 => Just(Operation::Push),
+        1 => (0_usize..6).prop_map(Operation::PushMany),
         3 => Just(Operation::Pop),
         3 => (0..THIEVES).prop_map(Operation::Steal),
         1 => Just(Operation::Poll),
@@ -40,9 +42,23 @@ fn operation() -> impl Strategy<Value = Operation> {
 fn follow<Q: Queue>(capacity: usize, operations: &[Operation]) -> Result<(), Disagreement<Task>> {
     let (mut owner, mut thieves) = Q::make(capacity, THIEVES, &Q::Params::default());
     let mut model = Model::new(Q::PROMISES, capacity);
-    for (n, operation) in operations.iter().enumerate() {
+    let mut next = 0;
+    for operation in operations {
         match *operation {
-            Operation::Push => model.push(task(n), owner.push(task(n)))?,
+            Operation::Push => {
+                model.push(task(next), owner.push(task(next)))?;
+                next += 1;
+            }
+            Operation::PushMany(count) => {
+                let tasks: Vec<Task> = (next..next + count).map(task).collect();
+                let pushed = owner.push_many(&tasks);
+                tasks[..pushed].iter().try_for_each(|task| model.push(*task, Ok(())))?;
+                if let Some(refused) = tasks.get(pushed) {
+                    model.push(*refused, Err(Full(*refused)))?;
+                }
+                next += count;
+                assert!(owner.room_for_loot(count) <= count);
+            }
             Operation::Pop => model.pop(owner.pop())?,
             Operation::Steal(thief) => {
                 // A task set aside for one thief need not be seen by another.

@@ -9,11 +9,11 @@ use std::time::Duration;
 use filch_queue::lace::{Moves, Policies};
 use filch_queue::{
     Adws, BlockSize, ChaseLev, Counts, Dsq, HendlerShavit, Lace, OneExposed, Owner, PadWs, PdqR, PdqR2, PdqR2Async,
-    PdqRAsync, Queue, Steal, Thief, Wsq, WsqPacked, pad_ws,
+    PdqRAsync, Queue, Steal, StealMany, Task, Thief, Wsq, WsqPacked, pad_ws,
 };
 #[cfg(feature = "std")]
 use filch_queue::{
-    Amount, PdqS, PdqSOneStep, PdqSTold, StealMany, Task,
+    Amount, PdqS, PdqSOneStep, PdqSTold,
     pdq::{one_step, sender},
 };
 
@@ -225,4 +225,30 @@ fn a_wsq_takes_no_more_than_it_can_count() {
     let most = <Wsq as Queue>::MAX_CAPACITY;
     assert_eq!(fill::<Wsq>(most), most);
     assert_eq!(fill::<Wsq>(40_000), most);
+}
+
+/// As in the source: a thief asks for what its own queue certainly has room for, and one to run.
+#[test]
+fn a_wsq_has_room_for_what_it_knows_to_be_empty() {
+    let tasks: Vec<Task> = (0..200).map(task).collect();
+    let (mut owner, mut thieves) = <Wsq as Queue>::make(192, 1, &Default::default());
+    assert_eq!((owner.room_for_loot(usize::MAX), owner.room_for_loot(7)), (63, 7));
+    // No more than there are slots, of which 64 are spare.
+    assert_eq!((owner.push_many(&tasks[..190]), owner.room_for_loot(63), owner.room_for_loot(1)), (190, 2, 1));
+    assert_eq!((owner.push_many(&tasks[190..]), owner.room_for_loot(63)), (2, 0));
+    assert_eq!(thieves[0].steal_many(100, &mut Vec::new()), Steal::Task(64));
+    assert_eq!(owner.room_for_loot(63), 63);
+    assert_eq!(owner.push_many(&tasks), 64);
+    assert_eq!(core::iter::from_fn(|| owner.pop()).map(number).take(65).last(), Some(191));
+}
+
+/// The owner knows no slot to be empty, and each push looks.
+#[test]
+fn a_wsq_that_has_spent_the_empty_slots_goes_on() {
+    let (mut owner, mut thieves) = <Wsq as Queue>::make(4, 1, &Default::default());
+    for n in 0..20 {
+        owner.push(task(n)).expect("there is room");
+        assert_eq!(if n % 2 == 0 { owner.pop() } else { thieves[0].steal().task() }, Some(task(n)));
+    }
+    assert_eq!((owner.room_for_loot(3), owner.push_many(&[4, 5, 6, 7, 8].map(task))), (3, 4));
 }

@@ -9,6 +9,8 @@ use super::ends::Ends;
 pub enum Act {
     /// Pushes the next task.
     Push,
+    /// Pushes so many at once.
+    PushMany(usize),
     /// Pops.
     Pop,
     /// Looks for requests.
@@ -30,6 +32,8 @@ pub struct Client {
     pub most: Option<usize>,
     /// Whether a thief withdraws its last request after its last attempt.
     pub withdraws: bool,
+    /// Whether thieves begin when they see that the owner has ended. That alone orders nothing.
+    pub told: bool,
     /// Whether operations take turns, for a queue whose steps are hidden behind a lock that is not the memory's.
     pub in_turns: bool,
     /// Whether the queue must answer as it promises and be as good as new in the end, not only usable. False for a
@@ -40,7 +44,8 @@ pub struct Client {
 }
 
 impl Client {
-    /// Makes a client whose owner acts by letter: `+` pushes, `-` pops, `.` polls.
+    /// Makes a client whose owner acts by letter: `+` pushes, a digit pushes so many tasks at once, `-` pops, `.`
+    /// polls.
     ///
     /// # Panics
     /// On any other letter.
@@ -49,7 +54,10 @@ impl Client {
             '+' => Act::Push,
             '-' => Act::Pop,
             '.' => Act::Poll,
-            _ => panic!("an owner pushes (+), pops (-) and polls (.)"),
+            digit => match digit.to_digit(10) {
+                Some(tasks) => Act::PushMany(tasks as usize),
+                None => panic!("an owner pushes (+, or so many at once), pops (-) and polls (.)"),
+            },
         };
         let owner = owner.chars().map(act).collect();
         Self {
@@ -59,6 +67,7 @@ impl Client {
             thieves: thieves.to_vec(),
             most: None,
             withdraws: false,
+            told: false,
             in_turns: false,
             leaves_new: true,
             ends: Ends::default(),
@@ -77,6 +86,12 @@ impl Client {
         Self { withdraws: true, ..self }
     }
 
+    /// Makes the thieves wait for the owner's end.
+    #[must_use]
+    pub fn told(self) -> Self {
+        Self { told: true, ..self }
+    }
+
     /// Makes it the client of a twin, or of a queue with a known mistake.
     #[must_use]
     pub fn of_twin(self) -> Self {
@@ -93,9 +108,10 @@ impl Client {
 impl std::fmt::Display for Client {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let letter = |act: &Act| match act {
-            Act::Push => '+',
-            Act::Pop => '-',
-            Act::Poll => '.',
+            Act::Push => "+".to_owned(),
+            Act::PushMany(tasks) => tasks.to_string(),
+            Act::Pop => "-".to_owned(),
+            Act::Poll => ".".to_owned(),
         };
         let owner: String = self.owner.iter().map(letter).collect();
         let (before, bar) = ("+".repeat(self.before), if self.before > 0 { "|" } else { "" });
@@ -104,6 +120,6 @@ impl std::fmt::Display for Client {
             let steal = self.most.map_or_else(|| "s".to_owned(), |most| format!("s{most}"));
             write!(f, " {}{}", steal.repeat(*steals), if self.withdraws { "q" } else { "" })?;
         }
-        write!(f, " c{}", self.capacity)
+        write!(f, " c{}{}", self.capacity, if self.told { " told" } else { "" })
     }
 }

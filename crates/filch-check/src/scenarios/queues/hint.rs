@@ -39,7 +39,7 @@ pub fn hint<M: Checker, Q: Queue<M>>(client: &Client, params: &Q::Params) -> Pro
         move || {
             for act in acts {
                 match act {
-                    Act::Push => panic!("what is pushed now need not be seen"),
+                    Act::Push | Act::PushMany(_) => panic!("what is pushed now need not be seen"),
                     Act::Pop => *lock(&taken) += usize::from(owner.pop().is_some()),
                     Act::Poll => owner.poll(),
                 }

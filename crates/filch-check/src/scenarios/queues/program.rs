@@ -63,17 +63,23 @@ fn program_with<M: Checker, Q: Queue<M>>(
     let withdraws = client.withdraws;
     let (mut owner, thieves) = Q::make(client.capacity, client.thieves.len(), params);
     let taken = Arc::new(Mutex::new(Taken { by_thieves: vec![Vec::new(); thieves.len()], ..Taken::default() }));
-    let pushes = client.before + client.owner.iter().filter(|&&act| act == Act::Push).count();
+    let pushed = |act: &Act| match *act {
+        Act::Push => 1,
+        Act::PushMany(tasks) => tasks,
+        Act::Pop | Act::Poll => 0,
+    };
+    let pushes = client.before + client.owner.iter().map(pushed).sum::<usize>();
     let contents = Arc::new(Contents::<M>::new(pushes));
     let turns = Arc::new(Turns::<M>(client.in_turns.then(|| Atomic::new(0))));
     for _ in 0..client.before {
         push(&mut owner, &taken, &contents, &turns);
     }
+    let has_ended: Option<Arc<M::AtomicBool>> = client.told.then(|| Arc::new(Atomic::new(false)));
     let owner = Arc::new(Mutex::new(Some(owner)));
     let mut threads: Vec<(String, Box<dyn FnOnce()>)> = Vec::new();
     {
         let (owner, taken, acts) = (Arc::clone(&owner), Arc::clone(&taken), client.owner.clone());
-        let (contents, turns) = (Arc::clone(&contents), Arc::clone(&turns));
+        let (contents, turns, has_ended) = (Arc::clone(&contents), Arc::clone(&turns), has_ended.clone());
         threads.push((
             "owner".into(),
             Box::new(move || {
@@ -83,6 +89,16 @@ fn program_with<M: Checker, Q: Queue<M>>(
                         Act::Push => {
                             M::note(|| format!("push {}", lock(&taken).pushed + 1));
                             push(&mut mine, &taken, &contents, &turns);
+                        }
+                        Act::PushMany(tasks) => {
+                            let first = lock(&taken).pushed + 1;
+                            M::note(|| format!("push {tasks} from {first}"));
+                            let tasks: Vec<Task> = (first..first + tasks).map(task).collect();
+                            tasks.iter().for_each(|task| contents.write(task.id().get()));
+                            turns.take();
+                            let pushed = mine.push_many(&tasks);
+                            assert!(pushed <= tasks.len(), "{pushed} of {} were pushed", tasks.len());
+                            lock(&taken).pushed += pushed;
                         }
                         Act::Pop => {
                             M::note(|| "pop".into());
@@ -100,6 +116,8 @@ fn program_with<M: Checker, Q: Queue<M>>(
                     }
                 }
                 *lock(&owner) = Some(mine);
+                // Relaxed: the queue orders what it hands over.
+                has_ended.inspect(|it| it.store(true, Ordering::Relaxed));
             }),
         ));
     }
@@ -107,11 +125,15 @@ fn program_with<M: Checker, Q: Queue<M>>(
     let most = client.most.unwrap_or(1);
     for (index, (thief, &steals)) in thieves.iter().zip(&client.thieves).enumerate() {
         let (thief, taken, contents) = (Arc::clone(thief), Arc::clone(&taken), Arc::clone(&contents));
-        let turns = Arc::clone(&turns);
+        let (turns, has_ended) = (Arc::clone(&turns), has_ended.clone());
         threads.push((
             format!("thief {}", index + 1),
             Box::new(move || {
                 let mut mine = lock(&thief).take().expect("the thief is put there once");
+                // Relaxed, as above.
+                while has_ended.as_ref().is_some_and(|it| !it.load(Ordering::Relaxed)) {
+                    M::spin_loop();
+                }
                 for _ in 0..steals {
                     M::note(|| "steal".into());
                     turns.take();

@@ -15,7 +15,8 @@ const HENDLER_SHAVIT: &str = "filch-queue/src/hendler_shavit.rs";
 const LACE: &str = "filch-queue/src/lace/mod.rs";
 const INDEX: &str = "filch-queue/src/lace/index.rs";
 const DSQ: &str = "filch-queue/src/dsq.rs";
-const WSQ: &str = "filch-queue/src/wsq.rs";
+const WSQ: &str = "filch-queue/src/wsq/mod.rs";
+const WSQ_FORM: &str = "filch-queue/src/wsq/form.rs";
 
 pub(super) fn mutants() -> Vec<Mutant> {
     [hendler_shavit(), lace(), dsq(), wsq()].concat()
@@ -178,7 +179,7 @@ fn wsq() -> Vec<Mutant> {
     vec![
         slip::<Wsq>(
             "take-by-store",
-            Slip::by_store((WSQ, "take", "slot.swap")),
+            Slip::by_store((WSQ_FORM, "take", "slot.swap")),
             Client::new(1, 0, "+", &[1]),
             Harm::Hang,
             "a push between a thief's load and its store of the slot is undone, and the thief waits for ever",
@@ -189,6 +190,20 @@ fn wsq() -> Vec<Mutant> {
             Client::new(2, 2, "-", &[2]),
             Harm::Hang,
             "a pop between a thief's load and its store of the index word is undone",
+        ),
+        slip::<Wsq>(
+            "reserve-by-store",
+            Slip::by_store((WSQ, "reserve", "compare_exchange_weak")),
+            Client::new(2, 2, "-", &[2]),
+            no_task(Harm::Hang),
+            "a steal between the owner's load and its store of the index word is undone",
+        ),
+        slip::<Wsq>(
+            "reserve-beyond-the-empty",
+            Slip::altered((WSQ, "look_for_empty", "slot(bottom.wrapping_add(*at) as usize).load"), |_| 0),
+            Client::new(1, 1, "1", &[1]),
+            no_task(Harm::Hang),
+            "a push of several overwrites a task that its thief has claimed and not taken",
         ),
     ]
 }

@@ -1,36 +1,43 @@
 //! WSQ: a queue in which every operation is one compare-and-swap, and each slot is handed over separately.
 //!
-//! **Paper.** None: the job system of the project injinj/WSQ, <https://github.com/injinj/WSQ>.
+//! **Paper.** None: the job system of the project injinj/WSQ, <https://github.com/injinj/WSQ>, in the version of the
+//! commit 3380d0f, which printed the table and the sizes in its README.
 //!
-//! **Idea.** The whole state of the indices is one word, so owner and thieves alike reserve with a compare-and-swap: an
-//! index to fill, the newest task, or several of the oldest at once. The word does not cover the slots. Each slot is
-//! handed over separately: a push waits until its slot is empty, a thief until its slot is full.
+//! **Idea.** The whole state of the indices is one word, so owner and thieves alike reserve with a compare-and-swap:
+//! indices to fill, the newest task, or several of the oldest at once. The word does not cover the slots. Each slot is
+//! handed over separately: a push waits until its slot is empty, a thief until its slot is full. The owner remembers
+//! how many slots are empty from bottom on, so that it seldom has to look, and can fill many after one swap.
 //!
 //! **Two forms.** [`Wsq`] has the source's costs: its index word is (top, bottom, count, former count), 16 bits each; a
-//! push exchanges to see that its slot is empty, and exchanges the task in; a thief exchanges until it has a task, and
-//! takes at most 16 tasks at a time. [`WsqPacked`] is ours, and cheaper: the word is (top, count), 32 bits each. Only
-//! the owner fills slots, so a push waits with loads and then stores. A thief, too, loads before it writes, so that
-//! waiting writes nothing; it takes as many tasks as it is asked for.
+//! push stores to a slot that it knows to be empty, and exchanges others until they are; it looks for more empty slots
+//! only when it pushes several tasks, or is about to steal several. A thief exchanges until it has a task, and takes at
+//! most 64 tasks at a time. [`WsqPacked`] is ours: the word is (top, count), 32 bits each. A push looks at its slot,
+//! waits with loads and then stores. A thief, too, loads before it writes, so that waiting writes nothing; it takes as
+//! many tasks as it is asked for.
 //!
-//! **Fields.** Each on its own line.
+//! **Fields.** The shared ones each on its own line.
 //! * `index`: written by all. The tasks are at [top, top + count), folded into the ring, and top + count is bottom.
 //! * `ring`: the slots' address and number, never written. The owner fills the slots; the side that takes a task
 //!   empties its slot.
+//! * `empty`: the owner's own; always 0 in `WsqPacked`.
 //!
 //! **Invariants.** An operation *claims* an index when it takes it out of [top, bottom).
 //! * I1: each index, that is each push, is claimed once.
-//! * I2: only the owner fills a slot, and only when it has seen the slot empty; so a slot holds at most one task. In
-//!   the source's form the owner looks by taking the slot's task, and puts back a task that it finds.
+//! * I2: only the owner fills a slot, and only when it has seen the slot empty since it last filled it, if it did; so a
+//!   slot holds at most one task. In the source's form the owner may look by taking the slot's task, and puts back a
+//!   task that it finds.
 //! * I3: a slot has as many unsettled claims as it has tasks of claimed indices that nobody has taken yet, in the slot
 //!   or about to be. A claimant takes the task that is there. Two thieves that wait at one slot for its tasks of two
 //!   laps may swap the tasks, and then the loot of one steal is not in order.
 //! * I4: when the owner claims, no thief has a claim on that slot, and the task is there: the slot was empty when the
 //!   owner filled it, so all earlier claims had been settled (I3), and the only later claim is the owner's.
+//! * I5: `empty` slots from bottom on are empty, and count + `empty` is at most the count at which the queue is full. A
+//!   push spends one, whatever it finds; a pop empties the slot before them; a steal only lowers count.
 //!
 //! **Edges.**
-//! * E1: the exchange or store of a slot in `put` (release) → the exchange or compare-and-swap in `take` (acquire): a
-//!   task's contents are written before the task is handed over. An exchange that puts a task back continues the
-//!   release sequence of the exchange that put it there first.
+//! * E1: the store of a slot in `fill` (release) → the exchange or compare-and-swap in `take` (acquire): a task's
+//!   contents are written before the task is handed over. An exchange that takes a task to look, and the one that puts
+//!   it back, continue the release sequence of that store.
 //! * The index word publishes nothing.
 //!
 //! **Memory model.** Rust's.
@@ -39,17 +46,21 @@
 //! waits for an owner that sleeps between reserving and filling: blocking. Waits are long only if a thread is stopped.
 //! **Capacity.** A ring, full when [`Params::spare`] slots are left, but not below the capacity asked for.
 //!
-//! **Departures.** Of both forms: the word's orderings are relaxed, as are all orderings in the source, but the slots'
-//! orderings are not, so that the queue is right in Rust's model. A thief whose swap of the word fails reports that; in
-//! the source it reports nothing found. A thread that has exchanged in vain waits with loads until the slot has
-//! changed, whereas the source goes on to exchange; otherwise the executions that checkers explore would have no end.
-//! The caller decides what to do with the loot. Everything that only `WsqPacked` has is ours. The source has 2¹⁶ slots,
-//! 64 of them spare; [`Wsq`] can have fewer. Tests: `queues/battery.rs`, `queues/many.rs`.
+//! **Departures.** Of both forms: the slots' orderings, all relaxed in the source, are not, so that the queue is right
+//! in Rust's model; the word's are relaxed, and in the source, without need, sequentially consistent. A thief whose
+//! swap of the word fails reports that; in the source it reports nothing found. A thread that has exchanged in vain
+//! waits with loads until the slot has changed, whereas the source goes on to exchange; otherwise the executions that
+//! checkers explore would have no end. The caller decides what to do with the loot. Everything that only `WsqPacked`
+//! has is ours. The source has 2¹⁶ slots, 64 of them spare; [`Wsq`] can have fewer. Tests: `queues/battery.rs`,
+//! `queues/many.rs`.
 //!
-//! **Names.** As in the source; its `idx` is `index`.
+//! **Names.** As in the source; its `idx` is `index`, its `push_avail` is `empty`, `multi_push_avail` is `empty_slots`,
+//! and `multi_push` is [`push_many`](crate::Owner::push_many).
 //!
 //! **Scenarios.** `wsq`, `wsq_packed`, and both with no spare slots (`tight_wsq`, `tight_wsq_packed`) in the battery,
 //! the property and the many-at-once tests; `wsq` and `wsq-packed` in the checker.
+
+mod form;
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -57,14 +68,17 @@ use core::marker::PhantomData;
 
 use filch_memory::{Atomic, Memory, Native, Ordering};
 
+#[doc(hidden)]
+pub use self::form::Form;
+use self::form::Index;
+pub use self::form::{Packed, Source};
 use crate::slots::Ring;
-use crate::spin_lock::Waiting;
 use crate::{
     Capacity, Delivery, Full, MemoryModel, Order, Padded, Progress, Promises, Queue, Steal, StealMany, StealOrder,
     Stealable, Task,
 };
 
-/// The compare-and-swap queue as in its source: see the [module](self).
+/// The compare-and-swap queue as in the version of its source that printed the table: see the [module](self).
 ///
 /// ```
 /// use core::num::NonZeroUsize;
@@ -96,167 +110,13 @@ pub type Wsq = Of<Source>;
 /// for n in 1..=60 {
 ///     owner.push(task(n)).unwrap();
 /// }
-/// assert_eq!(thieves[0].steal_many(usize::MAX, &mut Vec::new()), Steal::Task(31)); // the source would take 16
+/// assert_eq!(thieves[0].steal_many(usize::MAX, &mut Vec::new()), Steal::Task(31)); // the source would take at most 64
 /// ```
 pub type WsqPacked = Of<Packed>;
 
 /// The compare-and-swap queue in one of its forms, [`Source`] or [`Packed`].
 #[derive(Clone, Copy, Debug)]
 pub struct Of<F>(PhantomData<F>);
-
-/// The contents of the word.
-#[derive(Clone, Copy)]
-#[doc(hidden)]
-pub struct Index {
-    top: u32,
-    bottom: u32,
-    count: u32,
-}
-
-/// The differences between the forms. Sealed: the forms are [`Source`] and [`Packed`].
-#[doc(hidden)]
-pub trait Form: Copy + Send + Sync + Sized + 'static {
-    const NAME: &'static str;
-    const PAPER: &'static str;
-    const FOLLOWS: &'static str;
-    const DEPARTURES: &'static [&'static str];
-    /// The most tasks that a queue may count.
-    const MAX_CAPACITY: usize;
-    /// The most tasks that a thief takes at once.
-    const MAX_LOOT: u32;
-
-    /// `former` is the previous count.
-    fn pack(index: Index, former: u32) -> u64;
-
-    fn unpack(word: u64) -> Index;
-
-    /// Fills a slot that the owner has reserved, once it is empty.
-    fn put<M: Memory>(slot: &M::AtomicPtr<()>, task: Task);
-
-    /// Empties a slot that a thief has claimed, once it is full.
-    fn take<M: Memory>(slot: &M::AtomicPtr<()>) -> Task;
-}
-
-/// The form of the source.
-#[derive(Clone, Copy, Debug)]
-pub struct Source;
-
-impl Form for Source {
-    const NAME: &'static str = "wsq";
-    const PAPER: &'static str = "none: the job system injinj/WSQ";
-    const FOLLOWS: &'static str = "its program";
-    const DEPARTURES: &'static [&'static str] = &[
-        "Slots are released and acquired; all orderings of the source are relaxed.",
-        "A thief whose swap of the word fails has lost a race; the source reports nothing found.",
-        "A thread that has exchanged in vain waits with loads until the slot changes; the source goes on to exchange.",
-        "The newest of several stolen jobs is run first; with first=oldest the first one stolen, as in the source.",
-    ];
-    const MAX_CAPACITY: usize = (1 << 16) - 64;
-    const MAX_LOOT: u32 = 16;
-
-    #[inline(always)]
-    fn pack(Index { top, bottom, count }: Index, former: u32) -> u64 {
-        let fields = [top, bottom, count, former].map(|field| u64::from(field as u16));
-        fields[0] << 48 | fields[1] << 32 | fields[2] << 16 | fields[3]
-    }
-
-    #[inline(always)]
-    fn unpack(word: u64) -> Index {
-        let field = |shift: u32| u32::from((word >> shift) as u16);
-        Index { top: field(48), bottom: field(32), count: field(16) }
-    }
-
-    #[inline(always)]
-    fn put<M: Memory>(slot: &M::AtomicPtr<()>, task: Task) {
-        let mut waiting = Waiting::default();
-        loop {
-            // Relaxed, all: if a thief is late, the owner itself wrote the task that is there, and by E1 the task stays
-            // published.
-            let late = slot.swap(Task::NO_WORD, Ordering::Relaxed);
-            if late.is_null() {
-                break;
-            }
-            slot.swap(late, Ordering::Relaxed);
-            while slot.load(Ordering::Relaxed) == late {
-                waiting.pause::<M>();
-            }
-        }
-        // E1: pairs with the exchange in `take`.
-        slot.swap(task.word(), Ordering::Release);
-    }
-
-    #[inline(always)]
-    fn take<M: Memory>(slot: &M::AtomicPtr<()>) -> Task {
-        let mut waiting = Waiting::default();
-        loop {
-            // E1: pairs with the exchange in `put`.
-            if let Some(task) = Task::from_word(slot.swap(Task::NO_WORD, Ordering::Acquire)) {
-                return task;
-            }
-            // Relaxed: the exchange decides.
-            while slot.load(Ordering::Relaxed).is_null() {
-                waiting.pause::<M>();
-            }
-        }
-    }
-}
-
-/// The cheaper form.
-#[derive(Clone, Copy, Debug)]
-pub struct Packed;
-
-impl Form for Packed {
-    const NAME: &'static str = "wsq-packed";
-    const PAPER: &'static str = Source::PAPER;
-    const FOLLOWS: &'static str = Source::FOLLOWS;
-    const DEPARTURES: &'static [&'static str] = &[
-        "Those of wsq.",
-        "The word has two fields instead of four.",
-        "A push waits with loads for an empty slot, and stores; a thief exchanges only when it has seen a task.",
-        "A thief may take any number of tasks; in the source 16.",
-    ];
-    /// Indices are 32-bit numbers, and the indices in use must differ.
-    const MAX_CAPACITY: usize = 1 << 31;
-    const MAX_LOOT: u32 = u32::MAX;
-
-    #[inline(always)]
-    fn pack(Index { top, count, .. }: Index, _: u32) -> u64 {
-        u64::from(top) | u64::from(count) << 32
-    }
-
-    #[inline(always)]
-    fn unpack(word: u64) -> Index {
-        let (top, count) = (word as u32, (word >> 32) as u32);
-        Index { top, bottom: top.wrapping_add(count), count }
-    }
-
-    #[inline(always)]
-    fn put<M: Memory>(slot: &M::AtomicPtr<()>, task: Task) {
-        let mut waiting = Waiting::default();
-        // Relaxed: I2 needs only the order of this slot's own modifications.
-        while !slot.load(Ordering::Relaxed).is_null() {
-            waiting.pause::<M>();
-        }
-        // E1: pairs with the compare-and-swap in `take`.
-        slot.store(task.word(), Ordering::Release);
-    }
-
-    #[inline(always)]
-    fn take<M: Memory>(slot: &M::AtomicPtr<()>) -> Task {
-        let mut waiting = Waiting::default();
-        loop {
-            // Relaxed: the swap decides, and acquires.
-            let word = slot.load(Ordering::Relaxed);
-            if !word.is_null()
-                // E1: pairs with the store in `put`. Relaxed on failure: nothing is used. The loaded word may dangle.
-                && let Ok(word) = slot.compare_exchange(word, Task::NO_WORD, Ordering::Acquire, Ordering::Relaxed)
-            {
-                return Task::from_word(word).expect("not null");
-            }
-            waiting.pause::<M>();
-        }
-    }
-}
 
 /// The tuning parameters.
 ///
@@ -298,6 +158,8 @@ pub struct Owner<M: Memory = Native, F = Source> {
     shared: Arc<Shared<M>>,
     /// The count at which a push is refused.
     full: u32,
+    /// How many slots from bottom on are known to be empty (I5).
+    empty: u32,
     form: PhantomData<F>,
 }
 
@@ -339,7 +201,8 @@ unsafe impl<M: Memory, F: Form> Queue<M> for Of<F> {
         let full = ring.capacity().saturating_sub(params.spare).max(capacity).clamp(1, F::MAX_CAPACITY) as u32;
         let shared = Arc::new(Shared { index: Padded(Atomic::new(0)), ring: Padded(ring) });
         let thieves = (0..thieves).map(|_| Thief { shared: Arc::clone(&shared), form: PhantomData }).collect();
-        (Owner { shared, full, form: PhantomData }, thieves)
+        let empty = if F::REMEMBERS { full } else { 0 };
+        (Owner { shared, full, empty, form: PhantomData }, thieves)
     }
 }
 
@@ -363,17 +226,77 @@ impl<M: Memory, F: Form> Owner<M, F> {
             }
         }
     }
+
+    /// Moves bottom up by `by`, unless the count is above `most`; returns the former bottom.
+    #[inline]
+    fn reserve_above(&self, by: u32, most: u32) -> Option<u32> {
+        let up = |old: Index| Index { bottom: old.bottom.wrapping_add(by), count: old.count + by, ..old };
+        self.reserve(|count| count <= most, up).map(|old| old.bottom)
+    }
+
+    /// Fills the slot of a reserved index, which is empty.
+    #[inline]
+    fn fill(&self, index: u32, task: Task) {
+        // E1: pairs with the exchange or compare-and-swap in `take`.
+        self.shared.ring.slot(index as usize).store(task.word(), Ordering::Release);
+    }
+
+    /// Returns how many slots from bottom on are known to be empty, at most `max`. Looks if it knows of too few.
+    #[inline]
+    fn empty_slots(&mut self, max: u32) -> u32 {
+        if max > self.empty {
+            self.look_for_empty();
+        }
+        max.min(self.empty)
+    }
+
+    /// Counts the empty slots from bottom on, up to as many as the queue has room for.
+    #[cold]
+    fn look_for_empty(&mut self) {
+        let Shared { index, ring } = &*self.shared;
+        // Relaxed: bottom is this thread's own, and the count may only be too high.
+        let Index { bottom, count, .. } = F::unpack(index.load(Ordering::Relaxed));
+        // Relaxed: I2 needs only the order of this slot's own modifications.
+        let is_empty = |at: &u32| ring.slot(bottom.wrapping_add(*at) as usize).load(Ordering::Relaxed).is_null();
+        self.empty = (0..self.full - count).take_while(is_empty).count() as u32;
+    }
 }
 
 impl<M: Memory, F: Form> crate::Owner<Task> for Owner<M, F> {
     #[inline]
     fn push(&mut self, task: Task) -> Result<(), Full<Task>> {
-        let up = |old: Index| Index { bottom: old.bottom.wrapping_add(1), count: old.count + 1, ..old };
-        let Some(Index { bottom, .. }) = self.reserve(|count| count < self.full, up) else {
+        let Some(bottom) = self.reserve_above(1, self.full - 1) else {
             return Err(Full(task));
         };
-        F::put::<M>(self.shared.ring.slot(bottom as usize), task);
+        if F::REMEMBERS && self.empty > 0 {
+            self.empty -= 1;
+        } else {
+            F::await_empty::<M>(self.shared.ring.slot(bottom as usize));
+        }
+        self.fill(bottom, task);
         Ok(())
+    }
+
+    /// Reserves with one swap as many slots as it knows to be empty. Otherwise it pushes one task and looks again.
+    fn push_many(&mut self, tasks: &[Task]) -> usize {
+        let mut left = tasks;
+        while let [next, others @ ..] = left {
+            let known = if F::REMEMBERS { self.empty_slots(clamped(left.len())) } else { 0 };
+            // By I5 there is room.
+            if known > 0
+                && let Some(bottom) = self.reserve_above(known, self.full - known)
+            {
+                self.empty -= known;
+                let (batch, others) = left.split_at(known as usize);
+                (0..).zip(batch).for_each(|(n, &task)| self.fill(bottom.wrapping_add(n), task));
+                left = others;
+            } else if self.push(*next).is_ok() {
+                left = others;
+            } else {
+                break;
+            }
+        }
+        tasks.len() - left.len()
     }
 
     #[inline]
@@ -385,6 +308,10 @@ impl<M: Memory, F: Form> crate::Owner<Task> for Owner<M, F> {
         let task = Task::from_word(slot.swap(Task::NO_WORD, Ordering::Relaxed));
         debug_assert!(task.is_some(), "no thief has a claim on the owner's slot: I4");
         task
+    }
+
+    fn room_for_loot(&mut self, max: usize) -> usize {
+        if F::REMEMBERS { self.empty_slots(clamped(max).min(F::MAX_LOOT - 1)) as usize } else { max }
     }
 
     fn len_hint(&self) -> usize {
@@ -438,10 +365,14 @@ impl<M: Memory, F: Form> StealMany<Task> for Thief<M, F> {
         if max == 0 {
             return Steal::Empty;
         }
-        let max = u32::try_from(max).unwrap_or(u32::MAX).min(F::MAX_LOOT);
+        let max = clamped(max).min(F::MAX_LOOT);
         self.claim(|count| max.min(count / 2 + 1)).map(|(first, count)| {
             loot.extend((0..count).map(|n| self.take_awaited(first.wrapping_add(n))));
             count as usize
         })
     }
+}
+
+fn clamped(max: usize) -> u32 {
+    u32::try_from(max).unwrap_or(u32::MAX)
 }
