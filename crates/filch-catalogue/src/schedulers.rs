@@ -81,7 +81,7 @@ pub const POOL_KNOBS: &[Knob] = &[
 /// The parameters of every queue for worklists and jobs, which pools do not have.
 pub const LIST_KNOBS: &[Knob] = &[Knob::new(
     "parts",
-    "how jobs (not tasks of worklists) count their unfinished parts: together, or one-by-one, as in WSQ's source and by default on wsq",
+    "how jobs (not tasks of worklists) count their unfinished parts: together, or one-by-one, as in WSQ's source where jobs have parents",
     Takes::Words(std::borrow::Cow::Borrowed("together, one-by-one")),
 )];
 

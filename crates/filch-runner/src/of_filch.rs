@@ -34,8 +34,6 @@ pub struct OfFilch {
     defaults: &'static str,
     /// How to start the worklist, and the queue by itself, and the settings of the queue.
     list: Option<(StartList, StartQueue, Vec<Knob>)>,
-    /// The default settings of worklists and jobs.
-    list_defaults: &'static str,
 }
 
 /// Returns the scheduler of this name, without a [pool](OfFilch::pool) and without [worklists](OfFilch::once).
@@ -53,7 +51,7 @@ pub struct OfFilch {
 /// # Ok::<(), String>(())
 /// ```
 pub fn filch(name: &'static str) -> OfFilch {
-    OfFilch { name, pool: None, defaults: "", list: None, list_defaults: "" }
+    OfFilch { name, pool: None, defaults: "", list: None }
 }
 
 impl OfFilch {
@@ -81,12 +79,6 @@ impl OfFilch {
     #[must_use]
     pub fn by_default(self, defaults: &'static str) -> Self {
         Self { defaults, ..self }
-    }
-
-    /// Gives the parameters of worklists and jobs these defaults.
-    #[must_use]
-    pub fn lists_by_default(self, list_defaults: &'static str) -> Self {
-        Self { list_defaults, ..self }
     }
 
     fn pools<P: Pool<Settings: Tunable>>(self, start: StartPool, many: bool) -> Self {
@@ -250,7 +242,6 @@ impl Scheduler for OfFilch {
         if kind == Kind::Queue {
             return queue(&tuning, job.workers, pin);
         }
-        let tuning = tuning.by_default(self.list_defaults);
         if kind == Kind::Jobs && tuning.set().iter().any(|(name, _)| name == END) {
             return Err(format!("{}: {END} is for worklists: jobs end with the job that made them", self.name));
         }

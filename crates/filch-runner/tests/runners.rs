@@ -361,7 +361,7 @@ fn pushed_tasks_match_the_program() {
         ("bwos-f", ("trees", &[("tree", "comb"), ("depth", "1000")]), Some(2001)),
         ("pdq-r-async", ("trees", &[("tree", "thin"), ("depth", "10")]), Some(2047)),
         ("idem-lifo", ("spanning-tree", &[("adopt", "swap"), ("n", "2000")]), Some(2000)),
-        ("wsq", ("wsq", &[("jobs", "3000")]), Some(3001)),
+        ("wsq", ("wsq", &[("jobs", "3000")]), Some(3000)),
         ("idem-fifo", ("closure", &[("n", "2000")]), None),
         ("lace", ("pseudo-dfs", &[("n", "3000"), ("items", "16")]), None),
     ] {

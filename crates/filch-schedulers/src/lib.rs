@@ -19,10 +19,7 @@ mod values;
 mod waits;
 mod words;
 
-pub use pools::{
-    AS_IN_SOURCE, DEFAULT_POOL, JOBS_AS_IN_SOURCE, ONE_VICTIM, PoolOptions, SAME_CAPACITY, SHORT_BLOCKS,
-    described_pools,
-};
+pub use pools::{AS_IN_SOURCE, DEFAULT_POOL, ONE_VICTIM, PoolOptions, SAME_CAPACITY, SHORT_BLOCKS, described_pools};
 pub use queues::{END, PROMISES, QueueUser, described_queues, list_knobs, parts, with_queue, worklist};
 pub use tunable::Tunable;
 pub use tuning::{Common, ForPool, ForQueue};

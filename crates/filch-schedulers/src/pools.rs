@@ -25,9 +25,6 @@ pub const SAME_CAPACITY: &str = "capacity=8192";
 /// The default settings of the pool on [`Wsq`](filch_queue::Wsq): the capacity of its source.
 pub const AS_IN_SOURCE: &str = "capacity=65472";
 
-/// The default setting of jobs on [`Wsq`](filch_queue::Wsq): they count their parts as its source does.
-pub const JOBS_AS_IN_SOURCE: &str = "parts=one-by-one";
-
 /// Returns the row of the pool on a queue, which has the queue's guarantees.
 fn on<Q: Queue<Params: Tunable>>(summary: &'static str, progress: &'static str) -> PoolSpec {
     let Promises { name, paper, follows, departures, capacity, stealable, memory_model, .. } = Q::PROMISES;

@@ -34,7 +34,7 @@ trait Queues {
 }
 
 fn jobs<Q: Queue>() -> Jobs<Q> {
-    Jobs::new(1).capacity(1 << 16).queue::<Q>(Q::Params::default())
+    Jobs::new(1).capacity(Q::MAX_CAPACITY.min(1 << 16)).queue::<Q>(Q::Params::default())
 }
 
 /// One job has all children.

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 
 use common::{Counted, EveryQueue, WORKERS, throw, thrown_by, wait_for, watchdog};
-use filch::Stop;
 use filch::jobs::{Job, JobWorker, Jobs, Parts};
+use filch::{Idle, Stop};
 use filch_queue::{Dsq, HendlerShavit, Locked, PdqRAsync, Queue, StealMany, Task, Wsq};
 
 fn jobs<Q: Queue>(workers: usize, capacity: usize) -> Jobs<Q> {
@@ -194,6 +194,22 @@ fn thieves_that_take_several_tasks() {
     several::<HendlerShavit>();
     several::<Locked>();
     several::<PdqRAsync>();
+}
+
+#[test]
+fn all_of_many_batches_are_run_by_a_team_that_spins_between_runs() {
+    let _watchdog = watchdog("many batches");
+    for workers in WORKERS {
+        for capacity in [4, 1 << 10] {
+            let jobs = jobs::<Wsq>(workers, capacity).loot(64).idle(Idle::Spin);
+            let mut team = jobs.start().expect("threads start");
+            for number in [0, 1, 255, 256, 257, 1000] {
+                let count = AtomicUsize::new(0);
+                team.run(|w| w.spawn_all((0..number).map(|_| |_: &mut _| _ = count.fetch_add(1, SeqCst))));
+                assert_eq!(count.into_inner(), number);
+            }
+        }
+    }
 }
 
 #[test]

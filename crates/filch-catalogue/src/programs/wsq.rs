@@ -12,11 +12,11 @@ pub struct Params {
 impl spec::Params for Params {
     const SPEC: Spec = Spec {
         name: "wsq",
-        summary: "many small jobs of one parent",
+        summary: "many small jobs",
         source: "WSQ (injinj/WSQ)",
         params: &[
             ParamSpec { name: "k", help: "rounds per job, some 1.5 ns each", default: "100" },
-            ParamSpec { name: "jobs", help: "children of the root job", default: "10000" },
+            ParamSpec { name: "jobs", help: "number of jobs", default: "10000" },
         ],
         quick: &[("k", "1000")],
         compare: &[("k", "5000")],
@@ -34,8 +34,7 @@ impl spec::Params for Params {
     }
 
     fn tasks(&self) -> Option<u64> {
-        // The jobs and their parent.
-        Some(u64::from(self.jobs) + 1)
+        Some(u64::from(self.jobs))
     }
 
     fn memory_bytes(&self) -> u64 {

@@ -133,7 +133,7 @@ impl<Q: Queue<Native>> Queued<Q> {
         let mut spoils = pool.spoils.take();
         let attempt = |thief: &mut Q::Thief| {
             let insists = || here.home().want_answer(victim);
-            let first = pool.attempt(thief, |thief| loot.take(thief, &mut spoils), insists);
+            let first = pool.attempt(thief, |thief| loot.take(thief, usize::MAX, &mut spoils), insists);
             if matches!(first, Steal::Task(_)) && matches!(Q::PROMISES.stealable, Stealable::OnRequest) {
                 // The handle may hold answers to a request that was being withdrawn. No other thief could take them
                 // from it.

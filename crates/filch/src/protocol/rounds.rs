@@ -1,7 +1,7 @@
 //! Rounds of work for a fixed set of threads: what each round's job is, and when all threads have done their part.
 //!
 //! **Idea.** One thread, the caller, gives the other threads a job in each round, and returns from the round when all
-//! have done their part. Between rounds the threads sleep.
+//! have done their part. Between rounds the threads wait.
 //!
 //! **Fields.** `round`: the number of rounds so far; written by the caller; the threads sleep on it. `job`: the job of
 //! the last round; written by the caller, read by the threads. `left`: how many threads have not done their part; set
@@ -22,7 +22,8 @@
 //! wakes all threads. The caller sleeps on `left` while it is not 0; the thread that makes it 0 wakes the caller. Both
 //! sleep only if the word has not changed, so no wake-up is lost.
 //!
-//! **Cost.** Per round, one system call to wake all sleeping threads and one to wake the caller.
+//! **Cost.** Per round, one system call to wake all sleeping threads and one to wake the caller, whether or not they
+//! sleep.
 //!
 //! ```
 //! use filch::inside::protocol::rounds::Rounds;

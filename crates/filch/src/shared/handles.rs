@@ -129,10 +129,10 @@ impl<Q: Queue<Native, Thief: StealMany<Task>>> Loot<Q> {
 }
 
 impl<Q: Queue<Native>> Loot<Q> {
-    /// Makes one attempt. Returns the stolen task to run first, and adds the others, if any, to `spoils`, which is
-    /// empty.
-    pub(crate) fn take(self, thief: &mut Q::Thief, spoils: &mut Vec<Task>) -> Steal<Task> {
-        (self.steal)(thief, self.haul.most, spoils).map(|_| match self.haul.first {
+    /// Makes one attempt. Returns the stolen task to run first, and adds the others, at most as many as there is `room`
+    /// for, to `spoils`, which is empty.
+    pub(crate) fn take(self, thief: &mut Q::Thief, room: usize, spoils: &mut Vec<Task>) -> Steal<Task> {
+        (self.steal)(thief, self.haul.most.min(room.saturating_add(1)), spoils).map(|_| match self.haul.first {
             First::Newest => spoils.pop().expect("a theft has a task"),
             First::Oldest => spoils.remove(0),
         })

@@ -175,7 +175,8 @@ pub enum Idle {
     #[default]
     Sleep,
     /// It keeps looking, and yields its processor now and then, as in the papers' schedulers, whose thieves never
-    /// sleep. Nobody has to be woken, but a pool without work keeps as many processors busy as it has workers.
+    /// sleep. Nobody has to be woken, but a pool without work keeps as many processors busy as it has workers; and so
+    /// does the team of a worklist or a job system between its runs.
     Spin,
 }
 
@@ -279,7 +280,7 @@ impl fmt::Display for Leaps {
 /// use filch::worklist::Worklist;
 /// use filch_queue::Wsq;
 ///
-/// let list = Worklist::new(2).queue::<Wsq>(Default::default()).loot(Haul::from(16).first(First::Oldest));
+/// let list = Worklist::new(2).queue::<Wsq>(Default::default()).loot(Haul::from(64).first(First::Oldest));
 /// let sum = list.run(0..100_u32, |_| 0, |_, sum, n| *sum += n);
 /// assert_eq!(sum.states.iter().sum::<u32>(), 4950);
 /// ```

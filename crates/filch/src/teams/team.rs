@@ -1,7 +1,7 @@
 //! A team: a queue for each member, and threads that persist from one run to the next.
 //!
-//! The calling thread is the first worker of each run; the other threads sleep between runs, and get each run's work by
-//! [`rounds`](crate::protocol::rounds).
+//! The calling thread is the first worker of each run; the other threads wait between runs, asleep or as they do for
+//! tasks, and get each run's work by [`rounds`](crate::protocol::rounds).
 //!
 //! Invariant: when a run returns or unwinds, no thread of the team uses the run's borrows any more; and between runs
 //! the queues are empty.
@@ -19,7 +19,7 @@ use crate::machine::{monitor::Monitor, process, thread::Thread};
 use crate::protocol::rounds::Rounds;
 use crate::shared::handles::{Loot, deal_any};
 use crate::shared::near::Near;
-use crate::shared::policy::{Habits, Victims};
+use crate::shared::policy::{Habits, Idle, Victims};
 use crate::teams::worker_queue::WorkerQueue;
 use crate::unwind::{FirstPanic, abort_on_panic};
 use crate::worker::patience::Patience;
@@ -101,22 +101,25 @@ pub(crate) struct Threads {
     /// The processor of the calling thread.
     processor: Option<usize>,
     process: u32,
+    /// How threads wait for each other.
+    idle: Idle,
 }
 
 impl Threads {
     /// Starts threads for this many workers, with this name and a number from 1. If one cannot be started, starts no
     /// others, and returns the error. The calling thread reports, too.
-    fn launch(workers: usize, name: &str, pin: bool) -> (Self, io::Result<()>, Arc<Reports>) {
+    fn launch(workers: usize, name: &str, pin: bool, idle: Idle) -> (Self, io::Result<()>, Arc<Reports>) {
         let reports = Arc::<Reports>::default();
         let mut outcome = Ok(());
         let mut processors = Places::default();
         let found = if pin { Places::of_this_thread(Path::new(ROOT)).map(|found| processors = found) } else { Ok(()) };
         reports.change(|heard| heard.add(found));
         let (rounds, process) = (Arc::default(), process::current());
-        let mut team = Self { rounds, threads: Vec::with_capacity(workers - 1), processor: processors.to(0), process };
+        let (threads, processor) = (Vec::with_capacity(workers - 1), processors.to(0));
+        let mut team = Self { rounds, threads, processor, process, idle };
         for index in 1..workers {
             let (rounds, processor, reports) = (Arc::clone(&team.rounds), processors.to(index), Arc::clone(&reports));
-            let life = move || live(index, &rounds, processor, &reports);
+            let life = move || live(index, &rounds, processor, idle, &reports);
             match Thread::start(Some(format!("{name} {index}")), None, life) {
                 Ok(thread) => team.threads.push(thread),
                 Err(source) => {
@@ -129,8 +132,8 @@ impl Threads {
     }
 
     /// Starts threads for this many workers, and returns once all of them run.
-    fn start(workers: usize, name: &str, pin: bool) -> Result<Self, StartError> {
-        let (team, outcome, reports) = Self::launch(workers, name, pin);
+    fn start(workers: usize, name: &str, pin: bool, idle: Idle) -> Result<Self, StartError> {
+        let (team, outcome, reports) = Self::launch(workers, name, pin, idle);
         outcome.map_err(|source| StartError::Thread { started: team.threads.len() + 1, workers, source })?;
         let refusal = reports.wait_while(|heard| heard.count < workers).refusal.take();
         refusal.map_or(Ok(team), |source| Err(StartError::Pin { source }))
@@ -175,7 +178,7 @@ impl Threads {
         let part = Part(unsafe {
             std::mem::transmute::<*const (dyn Fn(usize) + Sync + '_), *const (dyn Fn(usize) + Sync)>(part)
         });
-        let _waits = Waits(&self.rounds);
+        let _waits = Waits(&self.rounds, self.idle);
         // SAFETY: there are this many threads, which leave only when `self` is dropped; this thread has the only
         // reference to it, and has waited for every previous round.
         unsafe { self.rounds.begin(self.threads.len() as u32, Some(part)) };
@@ -184,12 +187,12 @@ impl Threads {
 }
 
 /// Waits for the end of the round when dropped, also during a panic.
-struct Waits<'r>(&'r Rounds<Native, Part>);
+struct Waits<'r>(&'r Rounds<Native, Part>, Idle);
 
 impl Drop for Waits<'_> {
     fn drop(&mut self) {
-        let mut patience = Patience::default();
-        self.0.wait(|| patience.wait());
+        let mut patience = Patience::then(self.1);
+        self.0.wait(|| patience.wait_or_spin());
     }
 }
 
@@ -209,14 +212,14 @@ impl Drop for Threads {
 }
 
 /// The main loop of a thread.
-fn live(index: usize, rounds: &Rounds<Native, Part>, processor: Option<usize>, reports: &Reports) {
+fn live(index: usize, rounds: &Rounds<Native, Part>, processor: Option<usize>, idle: Idle, reports: &Reports) {
     // For a team of one run, nobody reads this.
     let outcome = processor.map_or(Ok(()), processors::bind);
     reports.change(|heard| heard.add(outcome));
     let mut seen = 0;
     loop {
-        let mut patience = Patience::default();
-        let Some(Part(part)) = rounds.next(&mut seen, || patience.wait()) else { return };
+        let mut patience = Patience::then(idle);
+        let Some(Part(part)) = rounds.next(&mut seen, || patience.wait_or_spin()) else { return };
         // SAFETY: the caller waits until `done`.
         abort_on_panic("a worker of a team panicked", || unsafe { (*part)(index) });
         rounds.done();
@@ -252,13 +255,13 @@ impl<Q: Queue<Native>> TeamSettings<'_, Q> {
     /// Starts a team with all its threads.
     pub(crate) fn start(&self) -> Result<Members<Q>, StartError> {
         let queues = self.queues();
-        Ok(Members { threads: Threads::start(self.workers, self.name, self.pin)?, queues })
+        Ok(Members { threads: Threads::start(self.workers, self.name, self.pin, self.habits.idle)?, queues })
     }
 
     /// Starts a team for one run. It does not wait for late threads, and does without threads that the system refuses.
     pub(crate) fn start_what_can_be(&self) -> Members<Q> {
         let queues = self.queues();
-        Members { threads: Threads::launch(self.workers, self.name, self.pin).0, queues }
+        Members { threads: Threads::launch(self.workers, self.name, self.pin, self.habits.idle).0, queues }
     }
 }
 

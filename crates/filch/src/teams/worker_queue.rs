@@ -126,6 +126,12 @@ impl<Q: Queue<Native>> WorkerQueue<Q> {
         }
     }
 
+    /// Pushes all of `tasks`, and leaves none there.
+    pub(crate) fn push_all(&mut self, tasks: &mut Vec<Task>) {
+        let pushed = self.owner.push_many(tasks);
+        self.overflow.extend(tasks.drain(..).skip(pushed));
+    }
+
     /// Answers thieves.
     #[inline]
     pub(crate) fn poll(&mut self) {
@@ -191,26 +197,27 @@ impl<Q: Queue<Native>> WorkerQueue<Q> {
 
     /// Tries each other worker once. Pushes the surplus of a theft.
     pub(crate) fn steal(&mut self) -> Option<Task> {
+        let room = self.loot.map_or(0, |loot| self.owner.room_for_loot(loot.haul.most - 1));
         // Taken out, not cloned: a clone would update the `Arc`'s count, in a cache line that all workers use.
         if let Some(near) = self.near.take() {
-            let found = near.order(self.index, self.random.usize(..)).find_map(|victim| self.steal_from(victim));
+            let found = near.order(self.index, self.random.usize(..)).find_map(|victim| self.steal_from(victim, room));
             self.near = Some(near);
             return found;
         }
         let workers = self.workers();
         let random = self.random.usize(..workers);
         let mut order = self.habits.victims.order(workers, self.index, self.last_victim, random);
-        order.find_map(|victim| self.steal_from(victim))
+        order.find_map(|victim| self.steal_from(victim, room))
     }
 
-    fn steal_from(&mut self, victim: usize) -> Option<Task> {
+    fn steal_from(&mut self, victim: usize, room: usize) -> Option<Task> {
         let thief = self.thieves[victim].as_mut()?;
         loop {
             self.tally.attempts += 1;
             let attempt = |thief: &mut Q::Thief| {
                 stealing(|| match self.loot {
                     None => thief.steal(),
-                    Some(loot) => loot.take(thief, &mut self.spoils),
+                    Some(loot) => loot.take(thief, room, &mut self.spoils),
                 })
             };
             let stolen = steal_by::<Q>(&mut self.owner, thief, attempt, || {});
@@ -219,7 +226,7 @@ impl<Q: Queue<Native>> WorkerQueue<Q> {
                     self.last_victim = victim;
                     self.tally.stolen += 1 + self.spoils.len() as u64;
                     let mut spoils = std::mem::take(&mut self.spoils);
-                    spoils.drain(..).for_each(|task| self.push(task));
+                    self.push_all(&mut spoils);
                     self.spoils = spoils;
                     return Some(task);
                 }

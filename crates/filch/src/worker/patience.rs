@@ -80,7 +80,7 @@ impl Patience {
     /// After this many short yields in a row the next one will probably be short.
     const CONTENDED: u32 = 256;
 
-    /// Returns patience that ends with this policy, for waits without wake-ups.
+    /// Returns patience that ends with this policy.
     pub(crate) fn then(idle: Idle) -> Self {
         Self {
             rounds: 0,
@@ -149,13 +149,20 @@ impl Patience {
         (self.rounds, self.since, self.switches, self.is_crowded) = (0, None, Self::SWITCHES, false);
     }
 
-    /// As [`Patience::wait`], for waits without wake-ups: at the end it naps or starts over.
+    /// As [`Patience::wait`]; but at the end, if it is not to sleep, it starts over.
+    pub(crate) fn wait_or_spin(&mut self) -> bool {
+        let is_over = !self.wait();
+        if is_over && self.idle == Idle::Spin {
+            self.renew();
+            return true;
+        }
+        !is_over
+    }
+
+    /// As [`Patience::wait_or_spin`], for waits without wake-ups: it naps when it is time to sleep.
     pub(crate) fn wait_or_nap(&mut self) {
-        if !self.wait() {
-            match self.idle {
-                Idle::Sleep => nap(),
-                Idle::Spin => self.renew(),
-            }
+        if !self.wait_or_spin() {
+            nap();
         }
     }
 }

@@ -1,6 +1,6 @@
 //! From which size on jobs pay.
 
-use super::SOURCE;
+use super::{ENDS, LOOP, RECORDS, SOURCE, THEIRS, VICTIMS, WAITS};
 use crate::experiment::claim::{Claim, Limit};
 use crate::experiment::paper::{Paper, WSQ};
 use crate::experiment::quantity::{Comparison, Measure, Pick, Quantity};
@@ -16,8 +16,6 @@ static PAPER: Paper = Paper {
     marks: &[],
 };
 
-const THEIRS: &str = "filch wsq:steal=half:first=oldest";
-
 /// Below the same job system: the source's queue, and the two that split the work in other ways.
 pub(super) fn experiment() -> Experiment {
     let values = std::iter::once(100).chain((200..=7000).step_by(200)).map(|rounds: u32| rounds.to_string()).collect();
@@ -30,7 +28,10 @@ pub(super) fn experiment() -> Experiment {
     };
     Experiment {
         name: Some("wsq-plot"),
-        entries: each(&[Program::new("wsq:k=*")], &[SOURCE, "chase-lev", "padws"].map(Contender::pool)),
+        entries: each(
+            &[Program::new("wsq:k=*")],
+            &[SOURCE, "chase-lev:capacity=65472:idle=spin", "padws:capacity=65472:idle=spin"].map(Contender::pool),
+        ),
         workers: [vec![1], up_to_all(16)].concat(),
         sweep: Some(Sweep { parameter: "k", values, meaning: "rounds of work per job, some 1.5 ns each" }),
         effort: Effort { budget: 50, visit: 0.02, ..Effort::default() },
@@ -39,6 +40,11 @@ pub(super) fn experiment() -> Experiment {
         differs: &[
             "The source has a curve for each number of threads up to sixteen, and a point for each hundred rounds; ours are the doublings of \
              threads, and every second point at most.",
+            LOOP,
+            WAITS,
+            ENDS,
+            VICTIMS,
+            RECORDS,
         ],
         claims: vec![
             speedup("On one worker, jobs of 7000 rounds are as fast as a loop.", "7000", 1, Limit::Above(0.95)),

@@ -1,6 +1,6 @@
 //! What a small job costs.
 
-use super::SOURCE;
+use super::{ENDS, LOOP, RECORDS, SOURCE, THEIRS, VICTIMS, WAITS};
 use crate::experiment::claim::{Claim, Limit};
 use crate::experiment::paper::{Mark, Paper, Table, WSQ};
 use crate::experiment::quantity::{Comparison, Measure, Pick};
@@ -51,8 +51,7 @@ const TIMES: Table = Table {
     ],
 };
 
-/// Ours are asserted in `filch`'s `teams/jobs/blocks.rs`, but for the queue, whose default capacity and spare slots are
-/// those of `wsq`.
+/// Ours are asserted in `filch`'s `teams/jobs/blocks.rs`, but for the queue, whose capacity is that of [`SOURCE`].
 const SIZES: Table = Table {
     caption: "Bytes that the source's program prints, and ours.",
     heads: &["of", "source", "ours"],
@@ -64,12 +63,17 @@ const SIZES: Table = Table {
     ],
 };
 
-const THEIRS: &str = "filch wsq:steal=half:first=oldest";
-
 /// Below the same job system: the source's queue, its packed form, and three others. The overhead by both definitions:
 /// on one worker, the time beyond the loop's; on several, that of all of them together.
 pub(super) fn experiment() -> Experiment {
-    let contenders = [SOURCE, "wsq-packed", "chase-lev", "padws", "lace"].map(Contender::pool);
+    let contenders = [
+        SOURCE,
+        "wsq-packed:capacity=65472:idle=spin",
+        "chase-lev:capacity=65472:idle=spin",
+        "padws:capacity=65472:idle=spin",
+        "lace:capacity=65472:idle=spin",
+    ]
+    .map(Contender::pool);
     let values = ["100", "200", "300", "400"].map(str::to_owned).to_vec();
     let speedup = |text, at, workers, limit| {
         Claim::new(text, Pick::at(THEIRS, at), Measure::Of(Comparison::Speedup), limit).on(workers)
@@ -85,6 +89,7 @@ pub(super) fn experiment() -> Experiment {
         effort: Effort { budget: 50, visit: 0.05, ..Effort::default() },
         columns: &["median", "spread", "task-time", "speedup", "task-overhead", "steals"],
         plots: &[Plot::Swept("speedup"), Plot::Swept("task-overhead")],
+        differs: &[LOOP, WAITS, ENDS, VICTIMS, RECORDS],
         claims: vec![
             overhead("On one worker, a job costs at most 50 ns beyond its work.", THEIRS, 1, 50e-9),
             overhead("On two, it costs at most 100 ns of both together.", THEIRS, 2, 100e-9),
@@ -93,7 +98,7 @@ pub(super) fn experiment() -> Experiment {
             speedup("Two workers are faster than a loop even with jobs of 100 rounds.", "100", 2, Limit::Above(1.0)),
             speedup("With jobs of 400 rounds they are almost twice as fast.", "400", 2, Limit::Above(1.7)),
             speedup("Four workers are more than three times as fast.", "400", 4, Limit::Above(3.0)),
-            overhead("The packed form costs no more.", "filch wsq-packed", 1, 50e-9),
+            overhead("The packed form costs no more.", "filch wsq-packed:capacity=65472:idle=spin", 1, 50e-9),
         ],
         paper: Some(&PAPER),
         ..Experiment::new("What does a small job cost?")

@@ -1,6 +1,6 @@
 //! Jobs: closures that are spawned and forgotten, or awaited together with all that they spawn.
 //!
-//! **Source.** The job system of the project injinj/WSQ, <https://github.com/injinj/WSQ>.
+//! **Source.** The job system of the project injinj/WSQ, <https://github.com/injinj/WSQ>, at its commit 3380d0f.
 //!
 //! **Idea.** A job is over when it has run and all its children are over. A worker that waits for one runs its own
 //! jobs, newest first, or steals others. A join needs a frame that stays; a job needs a place of 64 bytes in a block of
@@ -13,9 +13,11 @@
 //! for the next run.
 //!
 //! **Departures.** The source's workers live as long as the program; here a run has a beginning and an end, so that
-//! jobs can borrow from its surroundings. The source's thieves ask for up to 16 jobs at once; ours ask for one, unless
-//! [`Jobs::loot`] sets more. The source counts each part of a job by an update of its own, as [`Parts::OneByOne`] does,
-//! and its decrements are relaxed; for the orderings of ours, see [`lineage`](crate::protocol::lineage).
+//! jobs can borrow from its surroundings. The source's thieves ask for up to 64 jobs at once; ours ask for one, unless
+//! [`Jobs::loot`] sets more. The source's kicker runs jobs until its queue has room; ours keeps the others aside. In
+//! the source a job may have no parent, but counts its own end by an update in any case, and each child by two more, as
+//! [`Parts::OneByOne`] does; its decrements are relaxed. For the orderings of ours, see
+//! [`lineage`](crate::protocol::lineage).
 //!
 //! Invariant: each job is run or dropped once, and none is left when a run returns.
 
@@ -132,7 +134,7 @@ impl<Q: Queue<Native>> Jobs<Q> {
     /// use filch::jobs::Jobs;
     /// use filch_queue::Wsq;
     ///
-    /// let outcome = Jobs::new(2).queue::<Wsq>(Default::default()).loot(16).run(|w| w.spawn(|_| ()));
+    /// let outcome = Jobs::new(2).queue::<Wsq>(Default::default()).loot(64).run(|w| w.spawn(|_| ()));
     /// assert!(outcome.is_complete);
     /// ```
     ///

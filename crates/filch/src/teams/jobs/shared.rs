@@ -14,8 +14,8 @@ use crate::unwind::{FirstPanic, Payload};
 /// use filch::jobs::{Jobs, Parts};
 /// use filch_queue::Wsq;
 ///
-/// let as_in_the_source = Jobs::new(2).queue::<Wsq>(Default::default()).parts(Parts::OneByOne);
-/// assert!(as_in_the_source.run(|w| w.spawn(|_| ())).is_complete);
+/// let as_with_parents_in_the_source = Jobs::new(2).queue::<Wsq>(Default::default()).parts(Parts::OneByOne);
+/// assert!(as_with_parents_in_the_source.run(|w| w.spawn(|_| ())).is_complete);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -24,7 +24,7 @@ pub enum Parts {
     /// remaining parts. The default.
     #[default]
     Together,
-    /// Each by an atomic update of its own, as in the source.
+    /// Each by an atomic update of its own, as in the source of WSQ if jobs have parents.
     OneByOne,
 }
 

@@ -28,8 +28,9 @@ pub struct Outcome<R> {
 
 /// Threads and queues for jobs, kept from one run to the next. [`Jobs::start`](super::Jobs::start) makes a team.
 ///
-/// The calling thread is the first worker. The other threads sleep between runs; dropping the team joins them. A team
-/// survives a run whose job panics or that is stopped, but a [stopped](Stop) team stays stopped.
+/// The calling thread is the first worker. Between runs the other threads sleep, or [spin](crate::Idle::Spin); dropping
+/// the team joins them. A team survives a run whose job panics or that is stopped, but a [stopped](Stop) team stays
+/// stopped.
 ///
 /// ```
 /// use filch::jobs::Jobs;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::ptr::{self, NonNull};
+use std::ptr;
 
 use filch_memory::Native;
 use filch_queue::{ChaseLev, Queue, Task};
@@ -51,6 +51,8 @@ pub struct JobWorker<'s, 'env: 's, Q: Queue<Native> = ChaseLev> {
     /// Parts of one job that are finished but not yet subtracted. This does not delay the job's end: while there are
     /// such parts, this worker is running another part of the job, or about to look for its next job.
     put_off: PutOff<'s>,
+    /// Room for jobs that are made together; otherwise empty.
+    batch: Vec<Task>,
     /// A copy of `parts` in [`Shared`].
     parts: Parts,
     shared: &'s Shared<'s>,
@@ -84,7 +86,8 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
         let blocks = Blocks::new(index, shared.spare);
         let root = KinPtr::root(&shared.root);
         let put_off = PutOff { kin: root, parts: 0 };
-        Self { index, queue, blocks, current: root, put_off, parts: shared.parts, shared, run: PhantomData }
+        let (batch, parts) = (Vec::new(), shared.parts);
+        Self { index, queue, blocks, current: root, put_off, batch, parts, shared, run: PhantomData }
     }
 
     /// Returns the worker's queue and tally when the run is over.
@@ -134,7 +137,8 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
         self.start_in(self.current, work, false);
     }
 
-    /// Spawns all of `works`, as [`JobWorker::spawn`] does, with one update for 32 children.
+    /// Spawns all of `works`, as [`JobWorker::spawn`] does, with one update for 256 children, and one
+    /// [push](filch_queue::Owner::push_many) to the queue.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicU32, Ordering};
@@ -153,12 +157,12 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
     pub fn spawn_all<F: FnOnce(&mut Self) + Send + 's>(&mut self, works: impl IntoIterator<Item = F>) {
         let mut works = works.into_iter();
         loop {
-            let mut batch = Batch { worker: self, places: [NonNull::dangling(); BATCH], len: 0 };
+            let mut batch = Batch { tasks: std::mem::take(&mut self.batch), worker: self };
             for work in works.by_ref().take(BATCH) {
-                batch.places[batch.len] = batch.worker.make(batch.worker.current, work, false).kin.place();
-                batch.len += 1;
+                let job = batch.worker.make(batch.worker.current, work, false);
+                batch.tasks.push(Task::from_ptr(job.kin.place()));
             }
-            if batch.len < BATCH {
+            if batch.tasks.len() < BATCH {
                 return;
             }
         }
@@ -260,18 +264,18 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
         self.shared.is_stopped()
     }
 
-    /// Counts a child of the current job or an ancestor.
+    /// Counts children of the current job or an ancestor.
     #[inline]
-    fn add_to(&self, parent: KinPtr<'s>) {
+    fn add_to(&self, parent: KinPtr<'s>, children: u32) {
         match self.parts {
-            Parts::Together => parent.add(1),
-            Parts::OneByOne => parent.add_by_update(),
+            Parts::Together => parent.add(children),
+            Parts::OneByOne => (0..children).for_each(|_| parent.add_by_update()),
         }
     }
 
     #[inline]
     fn start_in<F: FnOnce(&mut Self) + Send + 's>(&mut self, parent: KinPtr<'s>, work: F, known: bool) -> Job<'s> {
-        self.add_to(parent);
+        self.add_to(parent, 1);
         let job = self.make(parent, work, known);
         self.queue.push(Task::from_ptr(job.kin.place()));
         job
@@ -390,15 +394,17 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
             return;
         }
         loop {
-            if self.put_off.kin != kin {
-                self.take_off();
-                self.put_off.kin = kin;
-            }
-            self.put_off.parts += 1;
-            if !kin.is_left_with(self.put_off.parts) {
+            let parts = 1 + self.put_off_of(kin);
+            if !kin.is_left_with(parts) {
+                if self.put_off.kin != kin && self.put_off.parts > 0 {
+                    self.take_off();
+                    continue;
+                }
+                self.put_off = PutOff { kin, parts };
                 return;
             }
-            let parts = std::mem::take(&mut self.put_off.parts);
+            // Those among them that were put off.
+            self.put_off.parts -= parts - 1;
             match self.end(kin, parts) {
                 Some(parent) => kin = parent,
                 None => return,
@@ -434,29 +440,24 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
     }
 }
 
-const BATCH: usize = 32;
+/// As in the source's program.
+const BATCH: usize = 256;
 
 /// Jobs that have been made, but neither counted nor pushed.
 struct Batch<'w, 's, 'env: 's, Q: Queue<Native>> {
     worker: &'w mut JobWorker<'s, 'env, Q>,
-    places: [NonNull<JobPlace>; BATCH],
-    len: usize,
+    tasks: Vec<Task>,
 }
 
 impl<Q: Queue<Native>> Drop for Batch<'_, '_, '_, Q> {
     #[inline]
     fn drop(&mut self) {
-        if self.len > 0 {
-            if self.worker.parts == Parts::Together {
-                self.worker.current.add(self.len as u32);
-            }
-            for place in &self.places[..self.len] {
-                if self.worker.parts == Parts::OneByOne {
-                    self.worker.add_to(self.worker.current);
-                }
-                self.worker.queue.push(Task::from_ptr(*place));
-            }
+        let Self { worker, tasks } = self;
+        if !tasks.is_empty() {
+            worker.add_to(worker.current, tasks.len() as u32);
+            worker.queue.push_all(tasks);
         }
+        worker.batch = std::mem::take(tasks);
     }
 }
 

@@ -33,9 +33,10 @@ pub struct Outcome<S> {
 /// Threads and queues for worklists, kept from one list to the next. [`Worklist::start`](super::Worklist::start) makes
 /// a team.
 ///
-/// The calling thread is the first worker. The other threads sleep between lists; dropping the team joins them. Lists
-/// may have tasks of different types, and borrow from their surroundings, since a run returns when all workers have
-/// finished it. A team survives a list whose task panics or that is stopped, but a [stopped](Stop) team stays stopped.
+/// The calling thread is the first worker. Between lists the other threads sleep, or [spin](crate::Idle::Spin);
+/// dropping the team joins them. Lists may have tasks of different types, and borrow from their surroundings, since a
+/// run returns when all workers have finished it. A team survives a list whose task panics or that is stopped, but a
+/// [stopped](Stop) team stays stopped.
 ///
 /// ```
 /// use filch::worklist::Worklist;
