@@ -20,14 +20,14 @@
 //! only with its whole block.
 //!
 //! **Departures.** The announcement fixes blocks, delegation in the owner's block alone, positions as answers, and a
-//! steal that collects before it asks again. Ours are the encoding, granting the oldest task, taking other thieves' grants,
-//! and revocation. An owner whose block is empty takes back its grants there before it goes down to a lower block, not
-//! only when there is no lower block. So a pop returns the newest task that no thread has taken, as fork–join requires.
-//! Delegation may use up a whole block above others that are open; a pop skips such blocks. A steal whose request was
-//! answered with nothing reports an empty queue and asks again. In filch's pools, as in the paper's, a thief that has
-//! asked goes on and collects when it next visits the queue, so it may have asked several owners; a grant that it does
-//! not collect is revoked, or another thief takes it. With [`Answers::Polled`] it stays for a while. See also
-//! [`bwos_l`](crate::bwos_l). Tests: `queues/battery.rs` (all).
+//! steal that collects before it asks again. Ours are the encoding, granting the oldest task, taking other thieves'
+//! grants, and revocation. An owner whose block is empty takes back its grants there before it goes down to a lower
+//! block, not only when there is no lower block. So a pop returns the newest task that no thread has taken, as
+//! fork–join requires. Delegation may use up a whole block above others that are open; a pop skips such blocks. A steal
+//! whose request was answered with nothing reports an empty queue and asks again. In filch's pools, as in the paper's,
+//! a thief that has asked goes on and collects when it next visits the queue, so it may have asked several owners; a
+//! grant that it does not collect is revoked, or another thief takes it. With [`Answers::Polled`] it stays for a while.
+//! See also [`bwos_l`](crate::bwos_l). Tests: `queues/battery.rs` (all).
 //!
 //! **Names.** See `blocks` and `delegation`.
 //!

@@ -145,9 +145,9 @@
 //! deeper than in a sequential run.
 //!
 //! *Task pools.* The task pool, where workers keep their tasks, is a type parameter: see [`pool`]. The default is
-//! [`pool::Split`], the direct task stack of Lace; [`pool::Wool`] is Wool's, and [`pool::PrivateStack`] the private deque
-//! that Lace's paper compares with. [`pool::Queued`] makes a pool from most queues of the crate `filch_queue`, and
-//! [`pool::Heartbeat`] a pool that seldom uses its queue.
+//! [`pool::Split`], the direct task stack of Lace; [`pool::Wool`] is Wool's, and [`pool::PrivateStack`] the private
+//! deque that Lace's paper compares with. [`pool::Queued`] makes a pool from most queues of the crate `filch_queue`,
+//! and [`pool::Heartbeat`] a pool that seldom uses its queue.
 //!
 //! *Long tasks.* While a worker runs a task that neither forks nor joins for milliseconds, thieves that must ask cannot
 //! get the worker's earlier forks. [`poll`] and [`Worker::poll`] answer such thieves, and [`Interrupts`] makes workers

@@ -16,8 +16,8 @@ use crate::tso::Tso;
 /// What the threads do.
 pub const CLIENT: &str = "a grant below an open block";
 
-/// Returns a program in which a thief collects the first task of a block that has been opened since, while the owner, in
-/// the next block, polls and pushes.
+/// Returns a program in which a thief collects the first task of a block that has been opened since, while the owner,
+/// in the next block, polls and pushes.
 ///
 /// # Panics
 /// If blocks do not have two entries.

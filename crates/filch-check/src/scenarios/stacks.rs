@@ -1,7 +1,7 @@
 //! A direct task stack: an owner that forks and joins, thieves, and an account of every task.
 //!
-//! The [`Client`] says when the owner answers, and what it forks above a stolen task. What thieves may take, and how, is
-//! up to the [`Tasks`].
+//! The [`Client`] says when the owner answers, and what it forks above a stolen task. What thieves may take, and how,
+//! is up to the [`Tasks`].
 //!
 //! Checks: every task runs once; no two threads use a task's memory without an order between them; what a thief leaves
 //! there reaches the joiner; in the end the stack is as it was, so that thieves can get every later task.

@@ -47,7 +47,7 @@
 //! **Capacity.** A ring, full when [`Params::spare`] slots are left, but not below the capacity asked for.
 //!
 //! **Departures.** Of both forms: the slots' orderings, all relaxed in the source, are not, so that the queue is right
-//! in Rust's model; the word's are relaxed, and in the source, without need, sequentially consistent. A thief whose
+//! in Rust's model; the word's are relaxed, where the source's are sequentially consistent. A thief whose
 //! swap of the word fails reports that; in the source it reports nothing found. A thread that has exchanged in vain
 //! waits with loads until the slot has changed, whereas the source goes on to exchange; otherwise the executions that
 //! checkers explore would have no end. The caller decides what to do with the loot. Everything that only `WsqPacked`

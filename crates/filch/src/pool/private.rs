@@ -34,9 +34,9 @@ use crate::worker::{core::Core, home::Home};
 ///
 /// A thief asks a worker that has tasks, and gets the oldest at the worker's next push, pop or [poll](crate::poll). A
 /// push and a pop cost the same as on [`Split`](crate::pool::Split), and no shared task has to be taken back. But each
-/// steal needs the owner; so a task that runs long, or blocks, keeps its worker's other forks from thieves. A thief that
-/// has looked for its answer some two thousand times looks elsewhere. The stack is reserved address space; if it is
-/// full, further tasks are kept aside, invisible to thieves.
+/// steal needs the owner; so a task that runs long, or blocks, keeps its worker's other forks from thieves. A thief
+/// that has looked for its answer some two thousand times looks elsewhere. The stack is reserved address space; if it
+/// is full, further tasks are kept aside, invisible to thieves.
 ///
 /// ```
 /// use filch::{Builder, pool::PrivateStack};
