@@ -151,6 +151,7 @@ pub const SETTLED: &[Settled] = &[
     settled("pdq-r-async", 4, 0),
     settled("pdq-r2-async", 4, 0),
     settled("pdq-s", 4, 0),
+    settled("pdq-s-at-once", 3, 0),
     settled("pdq-s-told", 4, 0),
     settled("pdq-s-one-step", 3, 0),
     #[cfg(target_arch = "x86_64")]

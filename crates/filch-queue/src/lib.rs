@@ -67,7 +67,7 @@
 //! | [`OneExposed`] | nothing; a swap for the oldest task | the oldest; the next one at the owner's next operation |
 //! | [`PdqR`], [`PdqR2`] | a check for requests | everything, when the owner answers; a thief waits for the answer |
 //! | [`PdqRAsync`], [`PdqR2Async`] | a check for requests | everything, when the owner answers |
-//! | [`PdqS`] | a look at the clock | everything, when the owner deals |
+//! | [`PdqS`], [`PdqSAtOnce`] | a look at the clock | everything, when the owner deals |
 //! | [`PdqSTold`], [`PdqSOneStep`] | a check for an idle thief, then the clock | everything, when the owner deals |
 //! | [`IdempotentLifo`], [`IdempotentFifo`], [`IdempotentDeque`] | nothing | everything, perhaps more than once |
 //!
@@ -254,7 +254,7 @@ pub use pad_ws::PadWs;
 pub use padded::Padded;
 pub use pdq::{PdqR, PdqR2, PdqR2Async, PdqRAsync};
 #[cfg(feature = "std")]
-pub use pdq::{PdqS, PdqSOneStep, PdqSTold};
+pub use pdq::{PdqS, PdqSAtOnce, PdqSOneStep, PdqSTold};
 pub use promises::{Capacity, Delivery, MemoryModel, Order, Progress, Promises, StealOrder, Stealable};
 pub use roles::{Full, Hand, Owner, Queue, Steal, StealMany, Thief, deal_out};
 pub use task::Task;

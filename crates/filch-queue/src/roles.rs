@@ -224,8 +224,17 @@ pub unsafe trait Queue<M: Memory = Native>: Sized + 'static {
     const FENCES_POPS: bool = false;
 
     /// Whether a handle returns only tasks of its victim. Otherwise its [thief](crate::Thief::taken_from) says whose
-    /// task it was.
+    /// task it was, unless they are [nameless](Self::NAMELESS).
     const BY_VICTIM: bool = true;
+
+    /// Whether a request may stand while its thief looks elsewhere, since any owner may answer it: an idle worker is
+    /// idle for all. Before the worker runs anything but the answer, sleeps or leaves, it
+    /// [settles](crate::Thief::quiesce) by one of its handles.
+    const STANDS: bool = false;
+
+    /// Whether a handle returns tasks of any worker and cannot say whose, so whoever has to know writes it into the
+    /// task.
+    const NAMELESS: bool = false;
 
     /// Does what [`Thief::steal`](crate::Thief::steal) does, for any number of threads at once.
     ///

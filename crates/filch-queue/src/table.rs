@@ -73,6 +73,8 @@ macro_rules! for_each_queue {
             #[cfg(feature = "std")]
             many pdq_s: $crate::PdqS;
             #[cfg(feature = "std")]
+            once pdq_s_at_once: $crate::PdqSAtOnce;
+            #[cfg(feature = "std")]
             many pdq_s_told: $crate::PdqSTold;
             #[cfg(feature = "std")]
             once pdq_s_one_step: $crate::PdqSOneStep;

@@ -49,6 +49,7 @@ fn forks_have_the_fences_of_their_queue() {
         ("split", 0, 0),
         ("pdq-r-async", 0, 0),
         ("pdq-s", 0, 0),
+        ("pdq-s-at-once", 0, 0),
         ("pdq-s-told", 0, 0),
         ("pdq-s-one-step", 0, 0),
         ("heartbeat", 0, 0),

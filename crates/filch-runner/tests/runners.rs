@@ -338,6 +338,7 @@ fn answers_and_deals_are_counted() {
         ("pdq-r", "polls", "declined"),
         ("pdq-r2-async", "polls", "declined"),
         ("pdq-s", "deals_tried", "deals"),
+        ("pdq-s-at-once", "deals_tried", "deals"),
         ("pdq-s-told", "deals_tried", "deals"),
         ("pdq-s-one-step", "deals_tried", "deals"),
     ] {

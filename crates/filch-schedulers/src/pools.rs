@@ -264,6 +264,10 @@ pub fn described_pools() -> Vec<PoolSpec> {
             "a private deque, as in figure 3; every 30 µs or so the owner picks one other worker, and deals a task to it if it is idle",
             "owner wait-free, steal by the owner's clock",
         ),
+        on::<filch_queue::PdqSAtOnce>(
+            "pdq-s whose owner deals one task by one compare-and-swap; a fork writes its worker's number into the task",
+            "owner wait-free, steal by the owner's clock",
+        ),
         on::<filch_queue::PdqSTold>(
             "pdq-s whose thieves tell one victim that they are idle; the owner deals to whoever has told it",
             "owner wait-free, steal by the owner's clock",

@@ -17,7 +17,7 @@ use filch::{Builder, Interrupts, ThreadPool, Worker};
 use filch_memory::Native;
 #[cfg(unix)]
 use filch_queue::Queue;
-use filch_queue::{Adws, ChaseLev, PadWs, PdqR, PdqR2, PdqR2Async, PdqRAsync, PdqS, PdqSOneStep, PdqSTold};
+use filch_queue::{Adws, ChaseLev, PadWs, PdqR, PdqR2, PdqR2Async, PdqRAsync, PdqS, PdqSAtOnce, PdqSOneStep, PdqSTold};
 
 /// Signals affect the whole process.
 #[cfg(unix)]
@@ -103,6 +103,7 @@ fn a_polling_task_shares_everything() {
     answers::<Queued<PdqRAsync>>();
     answers::<Queued<PdqR2Async>>();
     answers::<Queued<PdqS>>();
+    answers::<Queued<PdqSAtOnce>>();
     answers::<Queued<PdqSTold>>();
     answers::<Queued<PdqSOneStep>>();
     answers::<Queued<Adws>>();
@@ -123,6 +124,7 @@ fn a_signal_interrupts_a_task_that_does_not_poll() {
         answers_signals::<Queued<PadWs>>(by);
     }
     answers_signals::<Queued<PdqS>>(Interrupts::signal());
+    answers_signals::<Queued<PdqSAtOnce>>(Interrupts::signal());
     answers_signals::<Queued<PdqSTold>>(Interrupts::signal());
 }
 
@@ -157,6 +159,7 @@ fn thieves_that_ask_nobody_cannot_interrupt() {
         assert!(error.contains("ask no worker in particular"), "{error}");
     }
     refuses::<PdqS>();
+    refuses::<PdqSAtOnce>();
     refuses::<PdqSTold>();
     refuses::<PdqSOneStep>();
     // As with a clock's signals, there is nothing to do where anybody can steal at any time.

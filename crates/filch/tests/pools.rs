@@ -8,11 +8,13 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
+use std::time::Duration;
 
 use common::{EveryPool, pool, wait_for, watchdog};
-use filch::pool::{Heartbeat, Pool, Queued, Request, Split};
+use filch::pool::{Heartbeat, Pool, QueueSettings, Queued, Request, Split};
 use filch::{BuildError, Builder, MIN_STACK_SIZE, ThreadPool, Wait, Worker};
-use filch_queue::ChaseLev;
+use filch_queue::pdq::{one_step, sender};
+use filch_queue::{ChaseLev, PdqS, PdqSAtOnce, Queue};
 
 fn fib<P: Pool>(mut w: Worker<'_, P>, n: u64) -> u64 {
     if n < 2 {
@@ -186,6 +188,45 @@ fn many_threads_call_at_once() {
             }
         });
     }
+}
+
+/// An idle worker's request stands while it finds jobs from outside and its own spawned ones, sleeps, and wakes: a task
+/// dealt to it meanwhile is run all the same, by it or by others.
+#[test]
+fn what_is_dealt_to_a_worker_that_does_something_else_is_run() {
+    fn check<Q: Queue>(params: Q::Params) {
+        const { assert!(Q::STANDS) };
+        const ROUNDS: usize = if cfg!(miri) { 3 } else { 300 };
+        let (jobs, leaves) = (&AtomicUsize::new(0), &AtomicUsize::new(0));
+        let settings = QueueSettings::<Q>::of(params);
+        let pool = &Builder::<Queued<Q>>::new().workers(4).settings(settings).build().unwrap();
+        thread::scope(|scope| {
+            scope.spawn(|| (0..ROUNDS).for_each(|_| pool.install(|| filch::join(|| count(jobs), || count(jobs))).0));
+            for _ in 0..ROUNDS {
+                pool.scope(|s| {
+                    (0..3).for_each(|_| s.spawn(|_| count(jobs)));
+                    (0..8).for_each(|_| s.spawn(|_| _ = filch::join(|| count(leaves), || count(leaves))));
+                });
+            }
+        });
+        // Only who sleeps is there to meet the caller's branch; who fell asleep idle for all would be dealt the other.
+        for _ in 0..ROUNDS / 3 {
+            let begun = &AtomicBool::new(false);
+            let meets = || {
+                while !begun.load(SeqCst) {
+                    filch::poll();
+                    thread::yield_now();
+                }
+            };
+            pool.install(|| filch::join(meets, || begun.store(true, SeqCst)));
+            // Most often long enough for workers to fall asleep.
+            thread::sleep(Duration::from_millis(1));
+        }
+        assert_eq!((jobs.load(SeqCst), leaves.load(SeqCst)), (ROUNDS * (2 + 3), ROUNDS * 16));
+    }
+    let _watchdog = watchdog("a worker to which a task was dealt");
+    check::<PdqS>(sender::Params { gap: Duration::ZERO, ..sender::Params::default() });
+    check::<PdqSAtOnce>(one_step::Params { gap: Duration::ZERO });
 }
 
 #[test]

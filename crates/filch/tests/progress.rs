@@ -17,8 +17,8 @@ use filch::jobs::{JobWorker, Jobs};
 use filch::pool::{Heartbeat, Pool, PrivateStack, Queued, Request, Split, Wool};
 use filch::{Builder, Scope, ThreadPool, Wait, Worker};
 use filch_queue::{
-    BwosL, ChaseLev, ChaseLevAsym, Dsq, Lace, OneExposed, PdqR, PdqR2, PdqRAsync, PdqS, PdqSOneStep, PdqSTold, Queue,
-    Stealable, The,
+    BwosL, ChaseLev, ChaseLevAsym, Dsq, Lace, OneExposed, PdqR, PdqR2, PdqRAsync, PdqS, PdqSAtOnce, PdqSOneStep,
+    PdqSTold, Queue, Stealable, The,
 };
 
 struct Pools<P: Pool> {
@@ -239,6 +239,7 @@ fn on_queues_that_share_on_request() {
     check_queue::<OneExposed>();
     check_queue::<PdqRAsync>();
     check_queue::<PdqS>();
+    check_queue::<PdqSAtOnce>();
     check_queue::<PdqSTold>();
     check_queue::<PdqSOneStep>();
 }
@@ -267,6 +268,7 @@ fn in_job_systems() {
     check_jobs::<Lace>();
     check_jobs::<PdqRAsync>();
     check_jobs::<PdqS>();
+    check_jobs::<PdqSAtOnce>();
     check_jobs::<PdqSTold>();
     check_jobs::<PdqSOneStep>();
 }

@@ -11,7 +11,7 @@ use common::{EveryQueue, WORKERS, throw, thrown_by, times, watchdog};
 use filch::worklist::{Bag, BagSplit, Bags, End, Tally, Worklist};
 use filch_queue::{
     Adws, ChaseLev, Delegation, IdempotentDeque, IdempotentFifo, IdempotentLifo, PadWs, PdqR, PdqR2, PdqR2Async,
-    PdqRAsync, PdqS, PdqSOneStep, PdqSTold, Prefetch, Queue, Revocation, pad_ws,
+    PdqRAsync, PdqS, PdqSAtOnce, PdqSOneStep, PdqSTold, Prefetch, Queue, Revocation, pad_ws,
 };
 
 fn list<Q: Queue>(workers: usize, capacity: usize) -> Worklist<Q> {
@@ -202,6 +202,7 @@ fn a_bag_is_split_for_who_asks() {
     is_split::<PdqRAsync>();
     is_split::<PdqR2Async>();
     is_split::<PdqS>();
+    is_split::<PdqSAtOnce>();
     is_split::<PdqSTold>();
     is_split::<PdqSOneStep>();
 }

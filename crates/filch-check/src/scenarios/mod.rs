@@ -30,7 +30,7 @@ use filch_queue::chase_lev_asym::Fences;
 use filch_queue::pdq::{one_step, sender};
 use filch_queue::{
     Abp, ChaseLev, ChaseLevAsym, ChaseLevFixed, IdempotentDeque, IdempotentFifo, IdempotentLifo, Lace, Locked,
-    OneExposed, PdqR, PdqR2, PdqR2Async, PdqRAsync, PdqS, PdqSOneStep, PdqSTold, Queue, The,
+    OneExposed, PdqR, PdqR2, PdqR2Async, PdqRAsync, PdqS, PdqSAtOnce, PdqSOneStep, PdqSTold, Queue, The,
 };
 
 use self::battery::{Params, Row, battery, called, client, hint, queue};
@@ -178,6 +178,7 @@ pub fn all() -> Vec<Scenario> {
     all.extend(queue::<PdqRAsync>(&private(), |_| Default::default(), |_| Default::default()));
     all.extend(queue::<PdqR2Async>(&private(), |_| Default::default(), |_| Default::default()));
     all.extend(together::<PdqS>(|_| dealing(), |_| dealing()));
+    all.extend(together::<PdqSAtOnce>(|_| DEALING_ONE, |_| DEALING_ONE));
     all.extend(queue::<PdqSTold>(&private(), |_| dealing(), |_| dealing()));
     all.extend(together::<PdqSOneStep>(|_| DEALING_ONE, |_| DEALING_ONE));
     #[cfg(target_arch = "x86_64")]
@@ -231,6 +232,7 @@ fn together<Q: Queue<Tso> + Queue<Loom>>(tso: Params<Q, Tso>, c11: Params<Q, Loo
         (&[(1, &[]), (1, &[]), (0, &[0, 1])], QuickTso),
         (&[(2, &[]), (0, &[0]), (0, &[0])], QuickTso),
         (&[(2, &[]), (0, &[0]), (0, &[1])], FullTso),
+        (&[(2, &[]), (0, &[2, 0]), (1, &[])], FullTso),
         (&[(1, &[1]), (1, &[0]), (0, &[0])], FullTso),
     ];
     let mut all = queue::<Q>(&private(), tso, c11);
@@ -306,6 +308,7 @@ fn late() -> Vec<Scenario> {
     all.extend(late::<PdqRAsync>(&[ALL, ASKED], |_| Default::default(), |_| Default::default()));
     all.extend(late::<PdqR2Async>(&[ALL, ASKED], |_| Default::default(), |_| Default::default()));
     all.extend(late::<PdqS>(&[ALL, ASKED], |_| dealing(), |_| dealing()));
+    all.extend(late::<PdqSAtOnce>(&[ALL, ASKED], |_| DEALING_ONE, |_| DEALING_ONE));
     all.extend(late::<PdqSTold>(&[ALL, ASKED], |_| dealing(), |_| dealing()));
     all.extend(late::<PdqSOneStep>(&[ALL, ASKED], |_| DEALING_ONE, |_| DEALING_ONE));
     all
@@ -347,6 +350,7 @@ fn hints() -> Vec<Scenario> {
     all.extend(hint::<PdqRAsync>(ROWS, |_| Default::default(), |_| Default::default()));
     all.extend(hint::<PdqR2Async>(ROWS, |_| Default::default(), |_| Default::default()));
     all.extend(hint::<PdqS>(ROWS, |_| dealing(), |_| dealing()));
+    all.extend(hint::<PdqSAtOnce>(ROWS, |_| DEALING_ONE, |_| DEALING_ONE));
     all.extend(hint::<PdqSTold>(ROWS, |_| dealing(), |_| dealing()));
     all.extend(hint::<PdqSOneStep>(ROWS, |_| DEALING_ONE, |_| DEALING_ONE));
     all

@@ -21,6 +21,8 @@ pub trait Form: Copy + Debug + Send + Sync + 'static {
     const DEPARTURES: &'static [&'static str];
     /// Whether an idle thief is idle for all owners.
     const FOR_ALL: bool;
+    /// Whether an idle thief does not learn who has dealt, though all owners may.
+    const NAMELESS: bool = false;
     type Params: Copy + Default + Debug + Send + Sync + 'static;
     type Desk<M: Memory>: Deals<M, Params = Self::Params>;
 }

@@ -5,7 +5,7 @@
 //!
 //! **Idea.** The owner works on an ordinary deque, and checks now and then whether to give a thief something: because
 //! the thief has asked ([`PdqR`], [`PdqR2`], and ours, [`PdqRAsync`] and [`PdqR2Async`]), or because a clock says so
-//! and the thief is idle ([`PdqS`], and ours, [`PdqSTold`] and [`PdqSOneStep`]). It hands the tasks over on a desk.
+//! and the thief is idle ([`PdqS`] and [`PdqSAtOnce`], and ours, [`PdqSTold`] and [`PdqSOneStep`]). It hands the tasks over on a desk.
 //! There is no race for a task, so there is no fence, and any deque and any policy of how much to give will do.
 //!
 //! Invariant: only the owner touches the tasks on a desk between its claim of a request and its answer; at all other
@@ -33,7 +33,7 @@ mod withdraws;
 
 pub use receiver::{PdqR, PdqR2, PdqR2Async, PdqRAsync};
 #[cfg(feature = "std")]
-pub use sender::{PdqS, PdqSOneStep, PdqSTold};
+pub use sender::{PdqS, PdqSAtOnce, PdqSOneStep, PdqSTold};
 
 const PAPER: &str = "Acar, Charguéraud and Rainey, Work Stealing with Private Deques, PPoPP 2013";
 

@@ -3,7 +3,7 @@
 //!
 //! **Idea.** A task is one word, so one compare-and-swap of the thief's cell from null to the task deals it: the
 //! paper's figure 3 for one task. Any word other than null is a task, or means that the thief is not idle; the thief
-//! itself knows which.
+//! itself knows which, by a flag beside the cell.
 //!
 //! **Invariants.**
 //! * I1: one update replaces null: an owner's compare-and-swap, which deals, or the thief's swap, by which it stops
@@ -37,18 +37,25 @@ impl Default for Params {
 }
 
 /// A cell for one task.
-pub struct OneStep<M: Memory>(M::AtomicPtr<()>);
+pub struct OneStep<M: Memory> {
+    word: M::AtomicPtr<()>,
+    /// Whether the thief is idle: it has written null, and has not read anything else in the cell since. Only the thief
+    /// uses it.
+    is_idle: M::AtomicBool,
+}
+
+/// The ordering of the thief's own flag: no other thread uses it.
+const OWN: Ordering = Ordering::Relaxed;
 
 /// Any word but null.
 const BUSY: *mut () = core::ptr::dangling_mut();
 
 impl<M: Memory> Deals<M> for OneStep<M> {
     type Params = Params;
-    /// Whether the thief is idle: it has written null, and has not read anything else in the cell since.
-    type Known = bool;
+    type Known = ();
 
     fn new() -> Self {
-        Self(Atomic::new(BUSY))
+        Self { word: Atomic::new(BUSY), is_idle: Atomic::new(false) }
     }
 
     fn gap(params: &Params) -> Duration {
@@ -57,7 +64,7 @@ impl<M: Memory> Deals<M> for OneStep<M> {
 
     fn is_idle(&self) -> bool {
         // Relaxed: the compare-and-swap in `deal` validates it.
-        self.0.load(Ordering::Relaxed).is_null()
+        self.word.load(Ordering::Relaxed).is_null()
     }
 
     unsafe fn deal(&self, tasks: &mut VecDeque<Task>, _: usize, _: &Params, grants: Option<&Count>) -> bool {
@@ -67,7 +74,8 @@ impl<M: Memory> Deals<M> for OneStep<M> {
             grants.bump();
         }
         // I1. E1: pairs with the load in `collect` and the swap in `close`. Relaxed on failure: nothing is used.
-        let dealt = self.0.compare_exchange(Task::NO_WORD, task.word(), Ordering::Release, Ordering::Relaxed).is_ok();
+        let dealt =
+            self.word.compare_exchange(Task::NO_WORD, task.word(), Ordering::Release, Ordering::Relaxed).is_ok();
         if dealt {
             tasks.pop_front();
         } else if let Some(grants) = grants {
@@ -76,37 +84,38 @@ impl<M: Memory> Deals<M> for OneStep<M> {
         dealt
     }
 
-    unsafe fn open(&self, is_idle: &mut bool, _: bool) {
-        *is_idle = true;
+    unsafe fn open(&self, (): &mut (), _: bool) {
+        self.is_idle.store(true, OWN);
         // Relaxed: an owner that sees it uses nothing that the thief wrote.
-        self.0.store(Task::NO_WORD, Ordering::Relaxed);
+        self.word.store(Task::NO_WORD, Ordering::Relaxed);
     }
 
-    unsafe fn collect(&self, is_idle: &mut bool) -> Steal<Task> {
-        if !*is_idle {
+    unsafe fn collect(&self, (): &mut ()) -> Steal<Task> {
+        if !self.is_idle.load(OWN) {
             return Steal::Empty;
         }
         // E1: pairs with the compare-and-swap in `deal`.
-        let Some(task) = Task::from_word(self.0.load(Ordering::Acquire)) else { return Steal::Pending };
-        *is_idle = false;
+        let Some(task) = Task::from_word(self.word.load(Ordering::Acquire)) else { return Steal::Pending };
+        self.is_idle.store(false, OWN);
         Steal::Task(task)
     }
 
-    unsafe fn close(&self, is_idle: &mut bool) -> Option<Task> {
-        if !core::mem::take(is_idle) {
+    unsafe fn close(&self, (): &mut ()) -> Option<Task> {
+        if !self.is_idle.load(OWN) {
             return None;
         }
+        self.is_idle.store(false, OWN);
         // I1. E1: pairs with the compare-and-swap in `deal`.
-        Task::from_word(self.0.swap(BUSY, Ordering::Acquire))
+        Task::from_word(self.word.swap(BUSY, Ordering::Acquire))
     }
 
     #[inline]
-    fn has_task(&self, is_idle: &bool) -> bool {
-        *is_idle && !self.is_idle()
+    fn has_task(&self, (): &()) -> bool {
+        self.is_idle.load(OWN) && !self.is_idle()
     }
 
     #[inline]
-    fn giver(_: &bool) -> Option<usize> {
+    fn giver((): &()) -> Option<usize> {
         None
     }
 }

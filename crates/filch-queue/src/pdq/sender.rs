@@ -10,10 +10,11 @@
 //! one other worker at random, and deals to it if it is idle. In ours, [`PdqSTold`], a thief has a desk with each
 //! victim, so that a fork–join worker can wait for one victim only; and the owner looks for an idle thief, starting at
 //! a random one. They differ in which desks an owner tries (`find_idle`), and in when it looks at the clock
-//! (`communicate`). [`PdqSOneStep`] is [`PdqSTold`] with the paper's step for one task: one compare-and-swap of a cell
-//! of one word deals it. Such a cell cannot say who has dealt, which fork–join has to know; so each cell is for one
-//! victim. The cell (`one_step.rs`) and the desk of the other forms (`two_steps.rs`) have files of their own; below,
-//! the states of a desk, the invariant and the edges are about the other forms.
+//! (`communicate`). [`PdqSAtOnce`] and [`PdqSOneStep`] are the two with the paper's step for one task: one
+//! compare-and-swap of a cell of one word deals it. Such a cell cannot say who has dealt, which fork–join has to know;
+//! so a fork–join worker of [`PdqSAtOnce`] [writes it into the task](Queue::NAMELESS), and the other has a cell for
+//! each victim. The cell (`one_step.rs`) and the desk of the first two (`two_steps.rs`) have files of their own; below,
+//! the states of a desk, the invariant and the edges are about the desk.
 //!
 //! **Fields.** Each on its own line.
 //! * `has_tasks`: whether the deque holds a task, or the owner offers something else. Written by the owner when that
@@ -40,22 +41,25 @@
 //! **Memory model.** Rust's; no fence anywhere. **Progress.** The owner is wait-free, except for allocation; a thief
 //! depends on an owner, unless it leaves (it then waits only for incoming tasks). **Capacity.** Grows.
 //!
-//! **Departures** of all forms. A thief is idle only while it looks at a victim that has tasks, and stops being idle
-//! when it looks elsewhere, sleeps or waits no more: the paper's worker waits until somebody deals. The owner looks at
-//! its clock at pushes too; in figure 1 it looks only after pops. An owner that polls an empty deque counts as idle.
-//! **Of two steps**: every deal takes two steps, as the paper's does for several tasks: any word can be a task, and a
-//! desk also says who has dealt, so that a fork–join worker can wake the task's owner. A thief takes nothing before the
-//! second step (a known mistake in the checker). **Of those whose thieves tell a victim**, also: the paper's clock
-//! always runs. Ours stops while no thief waits. That is the same for a busy owner, since in a Poisson process the time
-//! to the next event does not depend on when the wait for it begins. An owner that was idle is late, and deals as soon
-//! as it has a task, as in the paper.
+//! **Departures** of all forms. The paper's worker is idle as soon as it has no task, and waits until somebody deals.
+//! An idle worker of ours says so at the first victim with tasks that it looks at. It stops being idle when it sleeps, or
+//! finds something else to run; a worker that waits in the middle of a task, which the paper's never does, when it looks
+//! elsewhere too. The owner looks at its clock at pushes too; in figure 1 it looks only after pops. An owner that polls
+//! an empty deque counts as idle. **Of two steps**: every deal takes two steps, as the paper's does for several tasks:
+//! any word can be a task, and a desk also says who has dealt, so that a fork–join worker can wake the task's owner. A
+//! thief takes nothing before the second step (a known mistake in the checker). **Of those whose thieves tell a
+//! victim**, also: a thief is idle only while it looks at that victim, and the paper's clock always runs. Ours stops
+//! while no thief waits. That is the same for a busy owner, since in a Poisson process the time to the next event does
+//! not depend on when the wait for it begins. An owner that was idle is late, and deals as soon as it has a task, as in
+//! the paper.
 //!
 //! **Names.** The paper's `s` is a desk's number, `DUMMY_TASK` is `BUSY`, `null` `WANTS_ONE` or `WANTS_MANY`,
 //! `INCOMING` is `INCOMING`, its `d` is the clock's.
 //!
-//! **Scenarios.** `pdq_s`, `pdq_s_told`, `pdq_s_one_step`, and each with `eager_` before it without the clock, in the
-//! battery and the property tests, the first two also in the many-at-once tests; all three names, without the clock, in
-//! the checker; `pdq-s` and `pdq-s-one-step` also with workers that deal to each other.
+//! **Scenarios.** `pdq_s`, `pdq_s_at_once`, `pdq_s_told`, `pdq_s_one_step`, and each with `eager_` before it without
+//! the clock, in the battery and the property tests, `pdq_s` and `pdq_s_told` also in the many-at-once tests; all four
+//! names, without the clock, in the checker; all but `pdq-s-told` also with workers that deal to each other. Idle ones
+//! of `pdq-s` and `pdq-s-at-once` stay so from one victim to the next.
 
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
@@ -79,7 +83,7 @@ use crate::{
 
 pub use super::dealt::Thief;
 
-/// The private deque whose owner deals, in three forms: see the [module](self).
+/// The private deque whose owner deals, in four forms: see the [module](self).
 #[derive(Clone, Copy, Debug)]
 pub struct Of<F>(PhantomData<F>);
 
@@ -106,6 +110,26 @@ pub struct Of<F>(PhantomData<F>);
 /// assert_eq!(thief.taken_from(), Some(1));
 /// ```
 pub type PdqS = Of<ForAll>;
+
+/// The private deque whose owner deals one task, by one compare-and-swap, to a random worker that is idle, as in the
+/// paper: see the [module](self).
+///
+/// ```
+/// use core::num::NonZeroUsize;
+/// use core::time::Duration;
+/// use filch_queue::pdq::one_step::Params;
+/// use filch_queue::{Owner, PdqSAtOnce, Queue, Steal, Task, Thief};
+///
+/// let task = |n| Task::from_id(NonZeroUsize::new(n).unwrap());
+/// let params = Params { gap: Duration::ZERO }; // tries at each operation
+/// // SAFETY: all handles are used by this thread.
+/// let mut hands = unsafe { <PdqSAtOnce as Queue>::make_together(2, 8, &params) }.unwrap();
+/// hands[0].0.push(task(1)).unwrap();
+/// assert_eq!(hands[1].1[0].as_mut().unwrap().steal(), Steal::Pending); // worker 1 is idle
+/// hands[0].0.poll();
+/// assert_eq!(hands[1].1[0].as_mut().unwrap().steal(), Steal::Task(task(1)));
+/// ```
+pub type PdqSAtOnce = Of<AtOnce>;
 
 /// The private deque whose owner deals to a thief that has told the owner that it is idle: see the [module](self).
 ///
@@ -168,6 +192,10 @@ impl Default for Params {
 #[derive(Clone, Copy, Debug)]
 pub struct ForAll;
 
+/// As [`ForAll`], and one compare-and-swap deals one task.
+#[derive(Clone, Copy, Debug)]
+pub struct AtOnce;
+
 /// A thief tells one victim that it is idle.
 #[derive(Clone, Copy, Debug)]
 pub struct Told;
@@ -182,13 +210,16 @@ const AT_PUSHES: &str = "The owner looks at its clock at each push too; in figur
 const A_DESK_EACH: &str =
     "Each victim has a desk for each thief; the paper's worker has one cell, to which all others may deal.";
 const FIRST_IDLE: &str = "An owner deals to the first idle thief from a random one on; the paper's tries one.";
+const CLOSED_AT_TIMES: &str = "An idle worker opens its cell at the first victim with tasks that it looks at, and closes it when it sleeps or finds \
+                              something else to run. One that waits in the middle of a task, as the paper's never does, also closes it \
+                              when it looks elsewhere.";
 const CLOCK_STOPS: &str = "The clock stops while no thief waits.";
 
 impl Form for ForAll {
     const NAME: &'static str = "pdq-s";
     const FOLLOWS: &'static str = "figures 1 and 3";
     const DEPARTURES: &'static [&'static str] = &[
-        "A worker opens its cell while it looks at a victim that has tasks, and closes it when it looks elsewhere, sleeps or waits no more.",
+        CLOSED_AT_TIMES,
         "Tasks go by two steps, also one alone: any word can be a task, and the cell also says who deals.",
         WAITED_OUT,
         AT_PUSHES,
@@ -196,6 +227,21 @@ impl Form for ForAll {
     const FOR_ALL: bool = true;
     type Params = Params;
     type Desk<M: Memory> = TwoSteps<M>;
+}
+
+impl Form for AtOnce {
+    const NAME: &'static str = "pdq-s-at-once";
+    const FOLLOWS: &'static str = "figures 1 and 3, for one task at a time";
+    const DEPARTURES: &'static [&'static str] = &[
+        CLOSED_AT_TIMES,
+        "A worker knows by itself whether it is idle, so any word but null can be a task.",
+        "A fork writes its worker's number into the task, since the cell cannot say who deals.",
+        AT_PUSHES,
+    ];
+    const FOR_ALL: bool = true;
+    const NAMELESS: bool = true;
+    type Params = one_step::Params;
+    type Desk<M: Memory> = OneStep<M>;
 }
 
 impl Form for Told {
@@ -297,6 +343,8 @@ unsafe impl<M: Memory, F: Form> Queue<M> for Of<F> {
     };
     const BY_VICTIM: bool = !F::FOR_ALL;
     const HANDS_OVER: bool = true;
+    const STANDS: bool = F::FOR_ALL;
+    const NAMELESS: bool = F::NAMELESS;
 
     fn make(capacity: usize, thieves: usize, params: &F::Params) -> (Self::Owner, Vec<Self::Thief>) {
         let (owner, thief) = victim(thieves, capacity, desks::<M, F>(thieves), params);

@@ -119,6 +119,7 @@ queues! {
 queues! {
     many eager_pdq_s: crate::tuned::EagerPdqS;
     many eager_pdq_s_told: crate::tuned::EagerPdqSTold;
+    once eager_pdq_s_at_once: crate::tuned::EagerPdqSAtOnce;
     once eager_pdq_s_one_step: crate::tuned::EagerPdqSOneStep;
 }
 

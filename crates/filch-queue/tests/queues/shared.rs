@@ -13,7 +13,7 @@ use filch_queue::{
 };
 #[cfg(feature = "std")]
 use filch_queue::{
-    Amount, PdqS, PdqSOneStep, PdqSTold,
+    Amount, PdqS, PdqSAtOnce, PdqSOneStep, PdqSTold,
     pdq::{one_step, sender},
 };
 
@@ -209,6 +209,8 @@ fn deals_are_counted() {
     // It looks at the clock alone, so it tried at each push; or it looked for a thief that had told it.
     is_counted::<PdqS>(&sender::Params { gap, share }, all, (5, 1, 4));
     is_counted::<PdqSTold>(&sender::Params { gap, share }, all, (1, 1, 4));
+    let one = |thief: &mut <PdqSAtOnce as Queue>::Thief| assert_eq!(thief.steal(), Steal::Pending);
+    is_counted::<PdqSAtOnce>(&one_step::Params { gap }, one, (5, 1, 1));
     let one = |thief: &mut <PdqSOneStep as Queue>::Thief| assert_eq!(thief.steal(), Steal::Pending);
     is_counted::<PdqSOneStep>(&one_step::Params { gap }, one, (1, 1, 1));
 }

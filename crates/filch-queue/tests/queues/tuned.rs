@@ -40,6 +40,8 @@ tuned! {
     /// Deals whenever possible, as much as possible.
     EagerPdqSTold: filch_queue::PdqSTold, pdq::sender::Params { share: Amount::All, gap: Duration::ZERO },
         answers_by_clock: false;
+    /// Tries to deal at each operation, in one step.
+    EagerPdqSAtOnce: filch_queue::PdqSAtOnce, pdq::one_step::Params { gap: Duration::ZERO };
     /// Deals whenever possible, in one step.
     EagerPdqSOneStep: filch_queue::PdqSOneStep, pdq::one_step::Params { gap: Duration::ZERO }, answers_by_clock: false;
 }

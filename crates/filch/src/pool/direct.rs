@@ -285,7 +285,7 @@ unsafe impl<D: Direct> Plumbing for D {
             StealIndex::NothingShared => Self::ask(here.core(), victim),
             StealIndex::AllStolen => {}
         }
-        words(here).steal_from(here.home().index, victim.home.index, || {})
+        words(here).steal_from(here.home().index, victim.home.index, false, || {})
     }
 
     fn has_older(victim: &Core<Self>, height: Height) -> bool {

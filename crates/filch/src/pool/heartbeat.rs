@@ -423,7 +423,7 @@ unsafe impl<Q: Queue<Native>, B: Beat> Plumbing for Heartbeat<Q, B> {
 
     fn steal(here: &Here<'_, Self>, victim: &Core<Self>) -> Steal<NonNull<Job>> {
         Self::act_if_due(here);
-        let loot = here.pool().words().steal_from(here.home().index, victim.home.index, || {});
+        let loot = here.pool().words().steal_from(here.home().index, victim.home.index, false, || {});
         if loot.is_empty() {
             Self::ask(here.core(), victim);
         }

@@ -8,8 +8,9 @@
 //! first, as in Lace's paper, unless its settings say otherwise.
 //!
 //! **Invariants.**
-//! * L1: only an idle worker hauls. Its stack and its own queue are empty, so the tasks it keeps are older than any it
-//!   forks afterwards. A join then finds the word of its own task first or, if its task was stolen, another word.
+//! * L1: only an idle worker hauls, or has a request that stands and is answered while the worker finds something else.
+//!   Its stack is empty and its own queue holds no forks of its own, so the tasks it keeps are older than any it forks
+//!   afterwards. A join then finds the word of its own task first or, if its task was stolen, another word.
 //! * L2: a thief [claims](crate::protocol::state::JobState::keep) a job before it pushes the word, so the owner knows
 //!   that the job is stolen, and the winner of the word learns the owner.
 //! * L3: an idle worker takes its kept tasks before it looks elsewhere, so it neither sleeps nor leaves its seat to a
@@ -30,7 +31,8 @@ use filch_memory::Native;
 use filch_queue::{Queue, Steal, StealMany, Stealable, Task, Thief};
 
 use super::queued::{Queued, job_to_task, keep, task_to_job};
-use crate::fork::{here::IdleHere, slot::Job};
+use crate::fork::here::{Here, IdleHere};
+use crate::fork::slot::Job;
 use crate::shared::handles::Loot;
 use crate::shared::policy::{Haul, Wait};
 use crate::worker::plumbing::Plumbing;
@@ -133,7 +135,7 @@ impl<Q: Queue<Native>> Queued<Q> {
         let mut spoils = pool.spoils.take();
         let attempt = |thief: &mut Q::Thief| {
             let insists = || here.home().want_answer(victim);
-            let first = pool.attempt(thief, |thief| loot.take(thief, usize::MAX, &mut spoils), insists);
+            let first = pool.attempt(thief, Q::STANDS, |thief| loot.take(thief, usize::MAX, &mut spoils), insists);
             if matches!(first, Steal::Task(_)) && matches!(Q::PROMISES.stealable, Stealable::OnRequest) {
                 // The handle may hold answers to a request that was being withdrawn. No other thief could take them
                 // from it.
@@ -149,15 +151,7 @@ impl<Q: Queue<Native>> Queued<Q> {
                 if giver != victim {
                     keep(first, index, giver);
                 }
-                for job in spoils.drain(..).map(task_to_job) {
-                    // L2.
-                    keep(job, index, giver);
-                    here.home().counters.steals.bump();
-                    here.home().counters.migrations.bump();
-                    if !Self::push_word(here, job) {
-                        pool.with_kept(|kept| kept.push(job_to_task(job)));
-                    }
-                }
+                spoils.drain(..).for_each(|task| Self::keep_stolen(here, task_to_job(task), giver));
             }
             first
         });
@@ -165,10 +159,41 @@ impl<Q: Queue<Native>> Queued<Q> {
         first
     }
 
+    /// Keeps a job that the worker has stolen.
+    ///
+    /// # Safety
+    /// The worker is idle (L1), and the queue gave the job to this thread alone.
+    unsafe fn keep_stolen(here: &Here<'_, Self>, job: NonNull<Job>, giver: usize) {
+        let home = here.home();
+        // SAFETY: the caller's promise. L2; once claimed, the job stays where it is until it is settled.
+        let has_room = unsafe {
+            keep(job, home.index, giver);
+            Self::push_word(here, job)
+        };
+        home.counters.steals.bump();
+        home.counters.migrations.bump();
+        if !has_room {
+            here.pool().with_kept(|kept| kept.push(job_to_task(job)));
+        }
+    }
+
+    /// Settles the request that [stands](Queue::STANDS), and keeps what it has brought. Only an idle worker's stands,
+    /// and the worker is idle until this is done.
+    pub(super) fn keep_dealt(here: &Here<'_, Self>) {
+        if Q::STANDS {
+            while let Some((job, giver)) = here.pool().settle() {
+                // SAFETY: an answer has come, so the worker is idle; and the queue gave the job to this thread alone.
+                unsafe { Self::keep_stolen(here, job, giver) };
+            }
+        }
+    }
+
     /// Returns the newest task that the worker has kept. An idle worker has no other tasks in its queue.
     pub(super) fn newest_kept(idle: &IdleHere<'_, '_, Self>) -> Option<NonNull<Job>> {
         let pool = idle.pool();
-        pool.loot?;
+        if pool.loot.is_none() && !Q::STANDS {
+            return None;
+        }
         pool.pop_own().or_else(|| pool.with_kept(Vec::pop).map(task_to_job))
     }
 }

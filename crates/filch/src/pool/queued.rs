@@ -6,8 +6,14 @@
 //! **Invariants.** Those of [tasks on frames](super::frames): I1, I2.
 //!
 //! **Givers.** A handle may return a task that was not [its victim's](Queue::BY_VICTIM). The thief then records the
-//! owner in the job, as it does when it takes several; so the worker that runs the job wakes the right owner. A strict
+//! owner in the job, as it does when it takes several; so the worker that runs the job wakes the right owner. If the
+//! handle [cannot say](Queue::NAMELESS) whose task it is, the owner records itself before it pushes. A strict
 //! leapfrogger gives such a job back to its owner.
+//!
+//! **Requests that stand.** Where a request [may stand](Queue::STANDS), that of an idle worker does, until the worker
+//! finds something else to run or is about to sleep; then it [settles](Queued::keep_dealt) it, and keeps what has come.
+//! A worker that waits in the middle of a task could not keep that, since its own forks are in its queue; so it waits
+//! for the answer a while, and withdraws.
 //!
 //! **Sleep.** Most pushes do not fence before their look at the sleepers. A worker about to sleep makes up for that by
 //! a barrier on all processors or, if the system has none or they are not quick yet, by letting some time pass: see
@@ -135,10 +141,11 @@ impl<'w, Q: Queue<Native>> Own<'w, Queued<Q>> {
     pub(super) fn attempt(
         self,
         thief: &mut Q::Thief,
+        stands: bool,
         attempt: impl FnMut(&mut Q::Thief) -> Steal<Task>,
         insists: impl Fn(),
     ) -> Steal<Task> {
-        self.with_owner(|owner| steal_by::<Q>(owner, thief, attempt, insists))
+        self.with_owner(|owner| steal_by::<Q>(owner, thief, stands, attempt, insists))
     }
 
     /// Answers thieves from a signal handler. Returns `false` if the queue's thieves need no answer, or if the worker
@@ -202,13 +209,19 @@ impl<'w, Q: Queue<Native>> Own<'w, Queued<Q>> {
         with_taken(&self.kept, f)
     }
 
-    /// Tries to steal from `victim`, as the worker `index`. `insists` is as for [`steal_by`].
-    pub(super) fn steal_from(self, index: usize, victim: usize, insists: impl Fn()) -> Steal<NonNull<Job>> {
+    /// Tries to steal from `victim`, as the worker `index`. `stands` and `insists` are as for [`steal_by`].
+    pub(super) fn steal_from(
+        self,
+        index: usize,
+        victim: usize,
+        stands: bool,
+        insists: impl Fn(),
+    ) -> Steal<NonNull<Job>> {
         let stolen = match &self.seen().thieves {
             Thieves::Everybodys(thieves) => Q::steal_alike(&thieves[victim]),
             Thieves::Own(_) => {
                 let attempt = |thief: &mut Q::Thief| {
-                    let stolen = self.attempt(thief, Thief::steal, insists);
+                    let stolen = self.attempt(thief, stands, Thief::steal, insists);
                     if let Steal::Task(task) = stolen
                         && let Some(giver) = thief.taken_from().filter(|&giver| giver != victim)
                     {
@@ -232,6 +245,20 @@ impl<'w, Q: Queue<Native>> Own<'w, Queued<Q>> {
             Thieves::Everybodys(thieves) => thieves[victim].has_stealable_hint(),
             Thieves::Own(_) => self.with_thief(victim, |thief| thief.has_stealable_hint()) == Some(true),
         }
+    }
+
+    /// Settles the request that [stands](Queue::STANDS), if one does: returns the tasks that it has brought one by one,
+    /// each with its giver.
+    pub(super) fn settle(self) -> Option<(NonNull<Job>, usize)> {
+        let Thieves::Own(thieves) = &self.seen().thieves else { return None };
+        // SAFETY: only this thread uses the handles, and none is in use.
+        let handles = unsafe { &mut *thieves.get() }.iter_mut().enumerate();
+        let settle = |(victim, thief): (usize, &mut Option<Q::Thief>)| {
+            let thief = thief.as_mut()?;
+            let task = thief.quiesce()?;
+            Some((task_to_job(task), thief.taken_from().unwrap_or(victim)))
+        };
+        { handles }.find_map(settle)
     }
 
     /// Takes the worker's own newest word.
@@ -388,6 +415,11 @@ unsafe impl<Q: Queue<Native>> Plumbing for Queued<Q> {
 
     #[inline]
     unsafe fn push_word(here: &Here<'_, Self>, job: NonNull<Job>) -> bool {
+        if Q::NAMELESS {
+            let index = here.home().index;
+            // SAFETY: the job is this worker's own, or the queue gave it to this thread alone.
+            unsafe { keep(job, index, index) };
+        }
         let push = |owner: &mut Q::Owner| (owner.len_hint(), owner.push(job_to_task(job)).is_ok());
         let (older, pushed) = here.pool().with_owner(push);
         let kept_back = if Self::KEEPS_BACK { here.pool().kept_back } else { 0 };
@@ -417,6 +449,7 @@ unsafe impl<Q: Queue<Native>> Plumbing for Queued<Q> {
     }
 
     fn begin(idle: &IdleHere<'_, '_, Self>) {
+        Self::keep_dealt(idle);
         idle.pool().answer();
     }
 
@@ -430,13 +463,14 @@ unsafe impl<Q: Queue<Native>> Plumbing for Queued<Q> {
 
     fn steal(here: &Here<'_, Self>, victim: &Core<Self>) -> Steal<NonNull<Job>> {
         let (home, victim) = (here.home(), victim.home.index);
-        here.pool().steal_from(home.index, victim, || home.want_answer(victim))
+        here.pool().steal_from(home.index, victim, false, || home.want_answer(victim))
     }
 
     fn haul(idle: &IdleHere<'_, '_, Self>, victim: &Core<Self>) -> Steal<NonNull<Job>> {
+        let (home, victim) = (idle.home(), victim.home.index);
         match idle.pool().loot {
-            None => Self::steal(idle, victim),
-            Some(loot) => Self::haul_by(idle, victim.home.index, loot),
+            None => idle.pool().steal_from(home.index, victim, Q::STANDS, || home.want_answer(victim)),
+            Some(loot) => Self::haul_by(idle, victim, loot),
         }
     }
 
@@ -459,8 +493,9 @@ unsafe impl<Q: Queue<Native>> Plumbing for Queued<Q> {
     }
 
     /// Makes visible all pushes of owners that did not see this worker's announcement. Before that, answers thieves
-    /// that would wait for this worker while it sleeps.
+    /// that would wait for this worker while it sleeps, and settles its own request.
     fn settle(here: &Here<'_, Self>) {
+        Self::keep_dealt(here);
         if matches!(Q::PROMISES.steal_progress, Progress::WaitsForOwner) {
             here.pool().poll();
         }

@@ -1,7 +1,7 @@
 //! Dealing out the handles of one word queue per worker; and a steal attempt on any queue.
 //!
 //! Invariant: once an attempt has polled for its answer, nothing is left that only that thief could take, unless the
-//! owners are told not to revoke grants.
+//! owners are told not to revoke grants, or the request stands.
 
 use std::sync::Arc;
 
@@ -18,18 +18,20 @@ use crate::machine::processors::Places;
 /// If thieves [poll](Queue::polls) for the owner's answer, the thief waits for it a while, and then withdraws the
 /// request; if the queue does not [withdraw](Queue::WITHDRAWS) requests, the thief waits until the answer comes.
 /// Afterwards nothing is left that only this thief could take, so it may sleep or run something else. (If a grant
-/// cannot be withdrawn, the owner revokes it, unless the owner is told not to.) If thieves do not poll, the thief goes
-/// on at once, and has the answer when it comes back. The thief `insists` now and then while a request stands, for
-/// owners that answer only when they are interrupted.
+/// cannot be withdrawn, the owner revokes it, unless the owner is told not to.) If thieves do not poll, or the request
+/// `stands`, the thief goes on at once, and has the answer when it comes back; a request that [may](Queue::STANDS)
+/// stand must be settled before the thief does anything else. The thief `insists` now and then while a request stands,
+/// for owners that answer only when they are interrupted.
 pub(crate) fn steal_by<Q: Queue<Native>>(
     owner: &mut Q::Owner,
     thief: &mut Q::Thief,
+    stands: bool,
     mut attempt: impl FnMut(&mut Q::Thief) -> Steal<Task>,
     insists: impl Fn(),
 ) -> Steal<Task> {
     owner.poll();
     let mut stolen = attempt(thief);
-    if Q::polls(thief) {
+    if Q::polls(thief) && !stands {
         let mut polling = Polling::default();
         while stolen == Steal::Pending {
             if !polling.wait(&insists) && Q::WITHDRAWS {

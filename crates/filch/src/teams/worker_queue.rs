@@ -95,11 +95,25 @@ impl<Q: Queue<Native>> WorkerQueue<Q> {
         self.idle_since.get_or_insert_with(Instant::now);
     }
 
-    /// Notes that the worker has found a task, or that its wait is over.
+    /// Notes that the worker has found a task, or that its wait is over: no request [stands](Queue::STANDS) any more,
+    /// and what one has brought is in the worker's queue.
     pub(crate) fn get_busy(&mut self) {
         if let Some(since) = self.idle_since.take() {
             self.tally.idle_ns += since.elapsed().as_nanos() as u64;
         }
+        while let Some(task) = self.settle() {
+            self.push(task);
+        }
+    }
+
+    /// Settles the request that stands, if one does. Returns a task that it has brought.
+    pub(crate) fn settle(&mut self) -> Option<Task> {
+        if !Q::STANDS {
+            return None;
+        }
+        let task = self.thieves.iter_mut().flatten().find_map(filch_queue::Thief::quiesce)?;
+        self.tally.stolen += 1;
+        Some(task)
     }
 
     /// Returns the worker's tally of a run that is over, and starts a new tally.
@@ -138,8 +152,9 @@ impl<Q: Queue<Native>> WorkerQueue<Q> {
         self.owner.poll();
     }
 
-    /// Answers thieves for the last time in a while.
+    /// Answers thieves for the last time in a while. What a request that stood has brought stays in the queue.
     pub(crate) fn rest(&mut self) {
+        self.get_busy();
         self.owner.poll();
         // If a panic ended a bag, the worker's offer still stands.
         self.owner.offers(false);
@@ -195,7 +210,8 @@ impl<Q: Queue<Native>> WorkerQueue<Q> {
         Patience::then(self.habits.idle)
     }
 
-    /// Tries each other worker once. Pushes the surplus of a theft.
+    /// Tries each other worker once. Pushes the surplus of a theft. A request may then stand until the worker [gets
+    /// busy](Self::get_busy), or [settles](Self::settle) it.
     pub(crate) fn steal(&mut self) -> Option<Task> {
         let room = self.loot.map_or(0, |loot| self.owner.room_for_loot(loot.haul.most - 1));
         // Taken out, not cloned: a clone would update the `Arc`'s count, in a cache line that all workers use.
@@ -220,7 +236,7 @@ impl<Q: Queue<Native>> WorkerQueue<Q> {
                     Some(loot) => loot.take(thief, room, &mut self.spoils),
                 })
             };
-            let stolen = steal_by::<Q>(&mut self.owner, thief, attempt, || {});
+            let stolen = steal_by::<Q>(&mut self.owner, thief, Q::STANDS, attempt, || {});
             match stolen {
                 Steal::Task(task) => {
                     self.last_victim = victim;

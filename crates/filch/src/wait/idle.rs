@@ -94,6 +94,8 @@ fn stand_in<'w, P: Pool>(here: impl Fn() -> Here<'w, P>, spares: &Spares, core: 
         };
         let worker = Searching::idle(Spot::at(here()));
         worker.search(std::mem::replace(&mut begins, Begins::Awake), &is_over);
+        // SAFETY: the worker's stack is empty.
+        P::begin(&unsafe { IdleHere::new(&worker.spot.here) });
         // Runs only what this worker has itself: others run the rest.
         while let Some(find) = worker.spot.find_own().or_else(|| worker.spot.find_kept()) {
             worker.run(find);

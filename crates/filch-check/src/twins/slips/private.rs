@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use filch_queue::pdq::{one_step, sender};
-use filch_queue::{Amount, OneExposed, PdqR, PdqRAsync, PdqS, PdqSOneStep, PdqSTold, Queue};
+use filch_queue::{Amount, OneExposed, PdqR, PdqRAsync, PdqS, PdqSAtOnce, PdqSOneStep, PdqSTold, Queue};
 
 use crate::harm::Harm;
 use crate::scenarios::private::{self, Part};
@@ -140,6 +140,22 @@ fn dealing() -> Vec<Mutant> {
             &[(1, &[]), (0, &[0])],
             Harm::Lost,
             "a thief that leaves closes its desk over a task that has just been dealt",
+        ),
+        row::<PdqSAtOnce>(
+            ONE_WHENEVER,
+            "dealt-by-store",
+            Slip::by_store((ONE_STEP, "deal", "compare_exchange")),
+            &[(1, &[]), (1, &[]), (0, &[0])],
+            Harm::Lost,
+            "two owners deal to the same thief",
+        ),
+        row::<PdqSAtOnce>(
+            ONE_WHENEVER,
+            "left-by-store",
+            Slip::by_store((ONE_STEP, "close", "swap")),
+            &[(1, &[]), (0, &[0, 0])],
+            Harm::Lost,
+            "a worker that goes home closes its cell over a task that has just been dealt",
         ),
         row::<PdqSOneStep>(
             ONE_WHENEVER,

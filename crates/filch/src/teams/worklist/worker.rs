@@ -174,7 +174,7 @@ impl<'s, T: Item, Q: Queue<Native>> ListWorker<'s, T, Q> {
     /// assert_eq!((outcome.states, outside.into_inner().unwrap()), (vec![3 + 1], vec![2]));
     /// ```
     pub fn take(&mut self) -> Option<T> {
-        let task = self.queue.pop().or_else(|| self.queue.steal())?;
+        let task = self.queue.pop().or_else(|| self.queue.steal()).or_else(|| self.queue.settle())?;
         if self.counts_tasks() {
             self.counts.finished();
         }
@@ -317,7 +317,9 @@ impl<'s, T: Item, Q: Queue<Native>> ListWorker<'s, T, Q> {
                     self.counts.set_out();
                     is_out = true;
                 }
-                if let Some(task) = self.queue.steal() {
+                // At home nothing may come to the worker.
+                let settles = |queue: &mut WorkerQueue<Q>| if goes_out { queue.settle() } else { None };
+                if let Some(task) = self.queue.steal().or_else(|| settles(&mut self.queue)) {
                     self.queue.get_busy();
                     patience.renew();
                     run(self, task);
