@@ -177,6 +177,8 @@ pub fn cache() -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use filch_catalogue::values::ASSUMED_BOUND;
+
     use super::*;
 
     fn model(vendor: &str, version: u32) -> Model {
@@ -210,6 +212,19 @@ mod tests {
         assert_eq!(bound(0x00A1_0F11, 32), 97, "the other half may be a hidden sibling's");
         assert_eq!(bound(0x00A1_0F11, 80), 121, "more than documented");
         assert_eq!(bound(0x0000_0F29, 64), 193, "not documented: it may be half");
+    }
+
+    #[test]
+    fn the_default_bound_is_enough_for_every_documented_buffer() {
+        let models = ["GenuineIntel", "AuthenticAMD"].into_iter().flat_map(|vendor| {
+            (0..256 * 256).map(|n| Model { vendor: vendor.to_owned(), family: n / 256, model: n % 256, stepping: 0 })
+        });
+        let bound = |model: Model| {
+            let (entries, _) = model.documented()?;
+            Some(Measured { model, entries, commit: String::new() }.bound())
+        };
+        let largest = models.filter_map(bound).max();
+        assert!(largest.is_some_and(|bound| (169..=ASSUMED_BOUND).contains(&bound)), "{largest:?}");
     }
 
     #[test]

@@ -188,12 +188,12 @@ pub fn described_pools() -> Vec<PoolSpec> {
         ),
         #[cfg(target_arch = "x86_64")]
         on::<filch_queue::FfThe>(
-            "THE without the owner's fence, for at most 128 pending stores; thieves keep their distance from the owner",
+            "THE without the owner's fence, for at most 192 pending stores; thieves keep their distance from the owner",
             "owner wait-free until it meets a thief, steal blocking or refused",
         ),
         #[cfg(target_arch = "x86_64")]
         on::<filch_queue::FfCl>(
-            "Chase–Lev without the owner's fence, for at most 128 pending stores; thieves keep their distance from the owner",
+            "Chase–Lev without the owner's fence, for at most 192 pending stores; thieves keep their distance from the owner",
             "owner wait-free, steal lock-free or refused",
         ),
         #[cfg(target_arch = "x86_64")]

@@ -225,7 +225,7 @@ impl Tunable for filch_queue::Delta {
         let number = Takes::Number(1, MOST_DISTANT);
         from.note(
             "bound",
-            "most pending stores of a processor: unchecked, and if it is too small, tasks run twice; 128 by default; or measured: by `filch probe store-buffer`, with a margin",
+            "most pending stores of a processor: unchecked, and if it is too small, tasks run twice; 192 by default; or measured: by `filch probe store-buffer`, with a margin",
             number.clone(),
         );
         from.note(
@@ -240,8 +240,8 @@ impl Tunable for filch_queue::Delta {
         );
         Ok(match distance(&from.set())? {
             // SAFETY: the user vouches for the stated bound of the processor and stores of the program. The default
-            // bound is an assumption that the list of parameters states: no x86-64 processor is documented to hold that
-            // many pending stores.
+            // bound is an assumption that the list of parameters states: no x86-64 processor is known to hold that many
+            // pending stores.
             Some(delta) => unsafe { Self::new(delta) },
             None => Self::INFINITE,
         })

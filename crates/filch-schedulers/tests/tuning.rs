@@ -274,8 +274,8 @@ fn delta_follows_from_bound_and_stores() {
     assert_eq!(delta("bound=33:stores=32"), Some(1));
     assert_eq!((delta("delta=4:bound=8"), delta("stores=8:delta=5:bound=33")), (Some(4), Some(5)));
     for (rest, words) in [
-        ("delta=4", "thep: delta=`4` is too near: with 128 pending stores, one in 2 of which lowers the tail"),
-        ("delta=4", "less than 64"),
+        ("delta=4", "thep: delta=`4` is too near: with 192 pending stores, one in 2 of which lowers the tail"),
+        ("delta=4", "less than 96"),
         ("bound=33:delta=16", "less than 17"),
         ("bound=33:stores=8:delta=3", "one in 9"),
         ("delta=0", "is not a number from 1"),

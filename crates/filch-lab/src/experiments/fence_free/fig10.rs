@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use filch_console::store_buffer::{Measured, Model};
+use filch_console::store_buffer::Measured;
 
 use super::{FINE, PROGRAMS, Threads};
 use crate::experiment::claim::{Claim, Limit, Need};
@@ -31,13 +31,15 @@ static PAPER: Paper = Paper {
 };
 
 const THE: &str = "filch the pinned";
-/// The distance for 128 pending stores and one store of the queue's own between pops: 64.
+/// The distance for the default bound and one store of the queue's own between pops: 96.
 const DISTANT: &str = "filch ff-the pinned";
-/// The paper's ⌈S/2⌉ on Westmere-EX. A pop and its return make eight stores or more in each of the programs.
-const HALF: &str = "filch ff-the:stores=7:delta=17 pinned";
-const NEAR: &str = "filch ff-the:bound=100:stores=24:delta=4 pinned";
-const ECHO: &str = "filch thep:stores=7:delta=17 pinned";
-const NEAR_ECHO: &str = "filch thep:bound=100:stores=24:delta=4 pinned";
+/// The paper's ⌈S/2⌉ on Westmere-EX. A pop and its return make eight stores or more in each of the programs, so it is
+/// enough for 136 pending stores: more than the 113 that ff-fig8 has seen on any processor, if less than the 169 that
+/// `bound=measured` takes on that one.
+const HALF: &str = "filch ff-the:bound=136:stores=7:delta=17 pinned";
+const NEAR: &str = "filch ff-the:bound=192:stores=47:delta=4 pinned";
+const ECHO: &str = "filch thep:bound=136:stores=7:delta=17 pinned";
+const NEAR_ECHO: &str = "filch thep:bound=192:stores=47:delta=4 pinned";
 const ALWAYS_ECHO: &str = "filch thep:delta=infinite pinned";
 
 /// The paper's ⌈S/2⌉ on this processor, for FF-THE and THEP, if S is measured or documented.
@@ -46,19 +48,15 @@ static OWN: LazyLock<Option<[String; 2]>> = LazyLock::new(|| {
     Some(["ff-the", "thep"].map(|name| format!("filch {name}:bound={bound} pinned")))
 });
 
-/// Whether four tasks are distance enough: more than 100 stores lie between a pop and the one that brings the owner's
+/// Whether four tasks are distance enough: more than 192 stores lie between a pop and the one that brings the owner's
 /// end five lower.
 ///
 /// A popped task runs before the next pop, at least a leaf of it. In these programs a leaf stores a tile, a row or a
 /// run. Nothing bounds the stores between pops of knapsack, whose branches are cut off, of integrate, whose tree is
-/// uneven, and of cholesky, whose quadrants may be empty.
+/// uneven, and of cholesky, whose quadrants may be empty; and to lower the end by five, fib makes about 100.
 fn is_counted(program: &str) -> bool {
     const STORING: [&str; 7] = ["jacobi", "quicksort", "matmul-temp", "heat", "lud", "strassen", "fft"];
-    // To lower the end by five, fib pops eight tasks and forks three, with 19 stores for both.
-    const OF_FIB: usize = 100;
-    let pending = || Model::here().and_then(|model| model.documented()).map(|(entries, _)| entries + entries / 2 + 1);
-    let is_enough_for_fib = || pending().is_some_and(|pending| pending < OF_FIB);
-    STORING.iter().any(|name| program.starts_with(name)) || program.starts_with("fib") && is_enough_for_fib()
+    STORING.iter().any(|name| program.starts_with(name))
 }
 
 /// Programs whose workers never hold as many as 17 tasks.
@@ -103,17 +101,19 @@ pub(super) fn experiment() -> Experiment {
         plots: &[Plot::Times],
         differs: &[
             "⌈S/2⌉ is 17 on Westmere-EX; with δ = 17 the program's own stores make that enough on our processors too, since a pop and its \
-             return make eight or more. For this processor's ⌈S/2⌉, S is what bound=measured takes, or would of the documented size: half \
+             return make eight or more: it suffices for 136 pending stores. For this processor's ⌈S/2⌉, S is what bound=measured takes, or would of the documented size: half \
              more than that, since ff-fig8 finds more stores pending than the paper's one more.",
             "δ = 4 runs only in programs whose stores are counted; the paper counted all.",
             "Threads share a core only where there are more of them than cores, and where the system says which processors share one, as \
              virtual machines often do not.",
         ],
         claims: vec![
-            mean("On average, THEP takes less time than THE.", ECHO, THE, Limit::Below(1.0)),
+            // 7 and 11 % less on the paper's processors; a twentieth on others.
+            mean("On average, THEP takes a twentieth less time than THE, or better.", ECHO, THE, Limit::Below(0.95)),
             over("Programs of tiny tasks gain most: they take a tenth less time.", ECHO, THE, Limit::Below(0.9))
                 .in_programs(FINE),
-            over("No program takes much longer.", ECHO, THE, Limit::Below(1.1)),
+            // Three programs took 3 % longer on average, so one took more.
+            over("No program takes much longer.", ECHO, THE, Limit::Below(1.06)),
             mean("THEP hardly depends on δ: 4 is as good as 17.", NEAR_ECHO, ECHO, Limit::Within(0.95, 1.05))
                 .by_machine(),
             mean("So is an infinite δ.", ALWAYS_ECHO, ECHO, Limit::Within(0.95, 1.05)),
@@ -145,8 +145,9 @@ pub(super) fn experiment() -> Experiment {
                 )
                 .in_programs(SHORT),
             ),
-            taken("With our default δ of 64, thieves get nothing even in fib.", DISTANT, Limit::Below(1.0))
+            taken("With our default δ of 96, thieves get nothing even in fib.", DISTANT, Limit::Below(1.0))
                 .in_programs(&["fib"]),
+            // In the paper in all but LUD; cholesky, the other one, does not run with δ = 4 here.
             taken("With δ = 4, thieves get tasks in four of the six.", NEAR, Limit::Above(0.0)).in_programs(LONGER),
             over("They take less time than with δ = 17.", NEAR, HALF, Limit::Below(0.95)).in_programs(LONGER),
             taken("In LUD thieves get nothing, even with δ = 4.", NEAR, Limit::Below(1.0)).in_programs(&["lud"]),
@@ -156,11 +157,12 @@ pub(super) fn experiment() -> Experiment {
                 THE,
                 Limit::Below(0.95),
             )),
+            // 3.6 and 7 % less on the paper's processors.
             threads.on_shared_cores(every(
-                "With two threads on each core it still takes less time.",
+                "With two threads on each core it still takes less time, by a thirtieth.",
                 ECHO,
                 THE,
-                Limit::Below(1.0),
+                Limit::Below(0.97),
             )),
         ],
         paper: Some(&PAPER),
