@@ -263,11 +263,6 @@ impl Decided {
         Self::by(limit, text, format!("{what} is {limit}"), evidence)
     }
 
-    /// As [`Claim::by_construction`].
-    pub(crate) fn by_construction(self) -> Self {
-        Self { origin: Origin::Check, ..self }
-    }
-
     /// Returns the verdict in words.
     pub(crate) fn name(&self) -> &'static str {
         self.standing().word(self.origin)

@@ -5,8 +5,9 @@
 //!
 //! **Idea.** The owner works on an ordinary deque, and checks now and then whether to give a thief something: because
 //! the thief has asked ([`PdqR`], [`PdqR2`], and ours, [`PdqRAsync`] and [`PdqR2Async`]), or because a clock says so
-//! and the thief is idle ([`PdqS`] and [`PdqSAtOnce`], and ours, [`PdqSTold`] and [`PdqSOneStep`]). It hands the tasks over on a desk.
-//! There is no race for a task, so there is no fence, and any deque and any policy of how much to give will do.
+//! and the thief is idle ([`PdqS`] and [`PdqSAtOnce`], and ours, [`PdqSTold`] and [`PdqSOneStep`]). It hands the tasks
+//! over on a desk. There is no race for a task, so there is no fence, and any deque and any policy of how much to give
+//! will do.
 //!
 //! Invariant: only the owner touches the tasks on a desk between its claim of a request and its answer; at all other
 //! times only the thief does.

@@ -42,13 +42,13 @@
 //! depends on an owner, unless it leaves (it then waits only for incoming tasks). **Capacity.** Grows.
 //!
 //! **Departures** of all forms. The paper's worker is idle as soon as it has no task, and waits until somebody deals.
-//! An idle worker of ours says so at the first victim with tasks that it looks at. It stops being idle when it sleeps, or
-//! finds something else to run; a worker that waits in the middle of a task, which the paper's never does, when it looks
-//! elsewhere too. The owner looks at its clock at pushes too; in figure 1 it looks only after pops. An owner that polls
-//! an empty deque counts as idle. **Of two steps**: every deal takes two steps, as the paper's does for several tasks:
-//! any word can be a task, and a desk also says who has dealt, so that a fork–join worker can wake the task's owner. A
-//! thief takes nothing before the second step (a known mistake in the checker). **Of those whose thieves tell a
-//! victim**, also: a thief is idle only while it looks at that victim, and the paper's clock always runs. Ours stops
+//! An idle worker of ours says so at the first victim with tasks that it looks at. It stops being idle when it sleeps,
+//! or finds something else to run; a worker that waits in the middle of a task, which the paper's never does, when it
+//! looks elsewhere too. The owner looks at its clock at pushes too; in figure 1 it looks only after pops. An owner that
+//! polls an empty deque counts as idle. **Of two steps**: every deal takes two steps, as the paper's does for several
+//! tasks: any word can be a task, and a desk also says who has dealt, so that a fork–join worker can wake the task's
+//! owner. A thief takes nothing before the second step (a known mistake in the checker). **Of those whose thieves tell
+//! a victim**, also: a thief is idle only while it looks at that victim, and the paper's clock always runs. Ours stops
 //! while no thief waits. That is the same for a busy owner, since in a Poisson process the time to the next event does
 //! not depend on when the wait for it begins. An owner that was idle is late, and deals as soon as it has a task, as in
 //! the paper.

@@ -39,6 +39,7 @@ pub(super) fn experiment() -> Experiment {
             "We take the eleven programs of table 1. The text does not say which the figure shows, nor in which the fence costs most: that \
              programs of tiny tasks gain, fib above all, is what we expect of it.",
         ],
+        // Those of a twentieth are ours: what two equal times may differ by.
         claims: vec![
             without("THE is never slower without its fence.", the, Limit::Below(1.05)),
             without("Nor is Chase and Lev's deque.", chase_lev, Limit::Below(1.05)),
@@ -46,8 +47,10 @@ pub(super) fn experiment() -> Experiment {
                 .in_programs(FINE),
             without("So they do from Chase and Lev's deque.", chase_lev, Limit::Below(0.95)).in_programs(FINE),
             without("Programs of long tasks gain nothing.", the, Limit::Within(0.95, 1.05)).in_programs(COARSE),
+            // "Up to about 25 %": a fifth of that is left for other processors.
             without("In no program does the fence take much more than a quarter of the time.", the, Limit::Above(0.7)),
             without("Where it costs most, it takes a fifth or more.", the, Limit::Below(0.8)).in_programs(&["fib"]),
+            // It says how long: the document has no number.
             Claim::new(
                 "A take costs time for its fence.",
                 Pick::any("filch the pinned"),

@@ -58,7 +58,8 @@ pub(super) fn times() -> Experiment {
     let threads = Threads::here(4);
     let all = |text| {
         let over = Measure::MeanOver(Quantity::Time, Pick::any(BASE));
-        Claim::new(text, Pick::any(FENCE_FREE_CL), over, Limit::Below(1.0))
+        // As on two processors.
+        Claim::new(text, Pick::any(FENCE_FREE_CL), over, Limit::Below(0.92))
             .in_programs(&["closure:graph=kgraph", "closure:graph=random"])
     };
     Experiment {
@@ -70,12 +71,14 @@ pub(super) fn times() -> Experiment {
         columns: &["median", "spread", "speedup", "to-baseline", "steals"],
         plots: &[Plot::Times, Plot::Speedup],
         claims: vec![
+            // 17 % less in the text, on four processors of Haswell; half of that on two of another processor is ours.
             mean(
-                "On average, FF-CL takes less time than Chase and Lev's deque.",
+                "On average, FF-CL takes a twelfth less time than Chase and Lev's deque, or better.",
                 FENCE_FREE_CL,
                 BASE,
-                Limit::Below(1.0),
+                Limit::Below(0.92),
             ),
+            // The text has no number for "comparable".
             mean(
                 "It takes as long as the idempotent LIFO.",
                 FENCE_FREE_CL,
@@ -88,6 +91,7 @@ pub(super) fn times() -> Experiment {
                 "filch idem-de pinned",
                 Limit::Within(0.85, 1.15),
             ),
+            // A third less in the text.
             Claim::new(
                 "On the torus FF-CL takes a quarter less time, or better.",
                 Pick::any(FENCE_FREE_CL),
@@ -97,14 +101,14 @@ pub(super) fn times() -> Experiment {
             .on(2)
             .in_programs(&["closure:graph=torus"]),
             Claim::new(
-                "Spanning trees behave alike: on average FF-CL takes less time than Chase and Lev's deque.",
+                "Spanning trees behave alike: on average FF-CL takes a twelfth less time than Chase and Lev's deque.",
                 Pick::any(FENCE_FREE_CL),
                 Measure::MeanOver(Quantity::Time, Pick::any(BASE)),
-                Limit::Below(1.0),
+                Limit::Below(0.92),
             )
             .on(2)
             .in_programs(&["spanning-tree"]),
-            threads.on_four_cores(all("On four processors FF-CL takes less time, too.")),
+            threads.on_four_cores(all("On four processors FF-CL takes as much less time.")),
             threads.on_shared_cores(all("With two threads on each core, too.")),
         ],
         paper: Some(&TIMES),

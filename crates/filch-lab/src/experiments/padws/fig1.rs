@@ -50,6 +50,7 @@ pub(super) fn experiment() -> Experiment {
         effort: Effort { budget: 70, visit: 0.06, ..Effort::default() },
         columns: &["median", "spread", "speedup", "steals"],
         plots: &[Plot::Swept("median"), Plot::Swept("steals")],
+        // The figure's bars have no numbers in the text; limits between contenders are ours.
         claims: vec![
             Claim::new(
                 "On the thin tree, BWoS with blocks longer than the tree is deep shares almost nothing.",
@@ -93,6 +94,7 @@ pub(super) fn experiment() -> Experiment {
                 Pick::any("filch abp"),
                 Limit::Below(1.0),
             ),
+            // "Up to 4.7×" is the best length on the better tree; 64 is one length, and need not be the best elsewhere.
             Claim::new(
                 "On eight workers, it is twice as fast as ABP on one of them.",
                 Pick::at(PAD, "64"),

@@ -31,7 +31,7 @@ static IDLE: Paper = Paper {
     }],
 };
 
-const PRINTED: &str = "filch pdq-s:idle=spin random pinned";
+const PRINTED: &str = "filch pdq-s:idle=spin:victims=one random pinned";
 const MEANING: &str = "δ, the mean time between two deals";
 
 /// Forks are 20 deep in the first two sizes, and 30 in the paper's.

@@ -34,11 +34,11 @@ static SEARCH: Paper = Paper {
     marks: &[Mark { column: "speedup", program: "", label: "the paper's: more than 20", points: &[(30.0, 20.0)] }],
 };
 
-const CONCURRENT: &str = "filch chase-lev:idle=spin random pinned";
-const SIGNAL: &str = "filch pdq-s:interrupts=signal:ticks=always:idle=spin random pinned";
-const FLAG: &str = "filch pdq-s:interrupts=flag:ticks=always:idle=spin random pinned";
-const THIEVES: &str = "filch pdq-r:interrupts=thieves:idle=spin random pinned";
-const NEVER: &str = "filch pdq-s:idle=spin random pinned";
+const CONCURRENT: &str = "filch chase-lev:idle=spin:victims=one random pinned";
+const SIGNAL: &str = "filch pdq-s:interrupts=signal:ticks=always:idle=spin:victims=one random pinned";
+const FLAG: &str = "filch pdq-s:interrupts=flag:ticks=always:idle=spin:victims=one random pinned";
+const THIEVES: &str = "filch pdq-r:interrupts=thieves:idle=spin:victims=one random pinned";
+const NEVER: &str = "filch pdq-s:idle=spin:victims=one random pinned";
 
 /// Leaves of about 0.8, 6.5 and 54 ms, each eight times as much work as the one before.
 const LEAVES: [[Option<&str>; 3]; 3] = [
@@ -116,7 +116,7 @@ pub(super) fn interrupts() -> Experiment {
     }
 }
 
-const SENDER: &str = "filch pdq-s:end=transfers:idle=spin pinned";
+const SENDER: &str = "filch pdq-s:end=transfers:idle=spin:victims=one pinned";
 const OURS: &str = "filch pdq-r-async:end=transfers pinned";
 
 /// Speed-up of a search whose tasks are bags.
@@ -137,7 +137,8 @@ pub(super) fn search() -> Experiment {
         Program::sized(texts.each_ref().map(|text| Some(text.as_str())))
     };
     let programs: Vec<Program> = graphs.iter().flat_map(|&graph| forms.map(|form| program(graph, form))).collect();
-    let contenders = [Contender::pool("pdq-s:end=transfers:idle=spin"), Contender::pool("pdq-r-async:end=transfers")];
+    let contenders =
+        [Contender::pool("pdq-s:end=transfers:idle=spin:victims=one"), Contender::pool("pdq-r-async:end=transfers")];
     Experiment {
         name: Some("private-fig6b"),
         entries: each(&programs, &contenders),

@@ -12,7 +12,8 @@ pub(super) fn all() -> Vec<Experiment> {
     vec![fig4::experiment(), fig5::time(), fig5::idle(), fig6::interrupts(), fig6::search(), bound::experiment()]
 }
 
-/// A pool as printed: its workers spin while they have no task, and run any task while they wait for one.
+/// A pool as printed: its workers spin while they have no task, look at one random victim each time, and run any task
+/// while they wait for one.
 fn printed(name: &str) -> Contender {
-    Contender::Pool { name: format!("{name}:idle=spin"), wait: "random" }
+    Contender::Pool { name: format!("{name}:idle=spin:victims=one"), wait: "random" }
 }
