@@ -1,4 +1,4 @@
-//! The settings of a pool on a word queue; and stealing several tasks at once.
+//! The settings of a pool on a word queue; its words; and stealing several tasks at once.
 //!
 //! This file and [`queued`](super::queued) refer to each other, since they are one pool: this one handles several tasks
 //! at once.
@@ -30,7 +30,7 @@ use std::ptr::NonNull;
 use filch_memory::Native;
 use filch_queue::{Queue, Steal, StealMany, Stealable, Task, Thief};
 
-use super::queued::{Queued, job_to_task, keep, task_to_job};
+use super::queued::Queued;
 use crate::fork::here::{Here, IdleHere};
 use crate::fork::slot::Job;
 use crate::shared::handles::Loot;
@@ -196,4 +196,27 @@ impl<Q: Queue<Native>> Queued<Q> {
         }
         pool.pop_own().or_else(|| pool.with_kept(Vec::pop).map(task_to_job))
     }
+}
+
+/// Claims a job for the worker `thief`, and records `owner` in it, unless an earlier thief has recorded the job's
+/// owner. So the worker that runs the job learns its owner.
+///
+/// # Safety
+/// The queue gave the job to this thread alone.
+pub(super) unsafe fn keep(job: NonNull<Job>, thief: usize, owner: usize) {
+    // SAFETY: the caller's promise; and the owner waits until the job is settled.
+    let state = &unsafe { job.as_ref() }.state;
+    if state.claim_again(thief).is_none() {
+        state.keep(thief, owner);
+    }
+}
+
+/// Converts a job to the word that goes through a queue.
+pub(super) fn job_to_task(job: NonNull<Job>) -> Task {
+    Task::from_ptr(job)
+}
+
+/// The inverse of [`job_to_task`].
+pub(super) fn task_to_job(task: Task) -> NonNull<Job> {
+    task.as_ptr()
 }

@@ -32,7 +32,7 @@ use filch_queue::{
 };
 
 use super::frames::{self, OnFrames};
-use super::loot::{self, QueueSettings};
+use super::loot::{self, QueueSettings, job_to_task, keep, task_to_job};
 use crate::fork::here::{Here, IdleHere, Known};
 use crate::fork::own::{Own, with_taken};
 use crate::fork::slot::{Job, Slot};
@@ -279,29 +279,6 @@ impl<'w, Q: Queue<Native>> Own<'w, Queued<Q>> {
     fn has_at_most(self, tasks: usize) -> bool {
         self.with_owner(|owner| owner.len_hint() <= tasks)
     }
-}
-
-/// Claims a job for the worker `thief`, and records `owner` in it, unless an earlier thief has recorded the job's
-/// owner. So the worker that runs the job learns its owner.
-///
-/// # Safety
-/// The queue gave the job to this thread alone.
-pub(super) unsafe fn keep(job: NonNull<Job>, thief: usize, owner: usize) {
-    // SAFETY: the caller's promise; and the owner waits until the job is settled.
-    let state = &unsafe { job.as_ref() }.state;
-    if state.claim_again(thief).is_none() {
-        state.keep(thief, owner);
-    }
-}
-
-/// Converts a job to the word that goes through a queue.
-pub(super) fn job_to_task(job: NonNull<Job>) -> Task {
-    Task::from_ptr(job)
-}
-
-/// The inverse of [`job_to_task`].
-pub(super) fn task_to_job(task: Task) -> NonNull<Job> {
-    task.as_ptr()
 }
 
 impl<Q: Queue<Native>> OnFrames for Queued<Q> {}
