@@ -94,10 +94,8 @@ fn stand_in<'w, P: Pool>(here: impl Fn() -> Here<'w, P>, spares: &Spares, core: 
         };
         let worker = Searching::idle(Spot::at(here()));
         worker.search(std::mem::replace(&mut begins, Begins::Awake), &is_over);
-        // SAFETY: the worker's stack is empty.
-        P::begin(&unsafe { IdleHere::new(&worker.spot.here) });
         // Runs only what this worker has itself: others run the rest.
-        while let Some(find) = worker.spot.find_own().or_else(|| worker.spot.find_kept()) {
+        while let Some(find) = worker.find_left() {
             worker.run(find);
         }
         worker.rest();
@@ -114,7 +112,7 @@ fn live<P: Pool>(here: Here<'_, P>, begins: Begins) {
     let worker = Searching::idle(Spot::at(here));
     let common = &worker.spot.core.home.common;
     worker.search(begins, &|| common.is_over());
-    while let Some(find) = worker.find() {
+    while let Some(find) = worker.find().or_else(|| worker.find_left()) {
         worker.run(find);
     }
     worker.rest();
@@ -265,6 +263,14 @@ struct Searching<'w, P: Pool> {
 impl<'w, P: Pool> Searching<'w, P> {
     fn idle(spot: Spot<'w, P>) -> Self {
         Self { spot, naps: Cell::new(0), mark: None }
+    }
+
+    /// Returns what a worker that leaves has itself, or gets since its last look has asked for it. After `None`, nobody
+    /// gives it anything.
+    fn find_left(&self) -> Option<Find> {
+        // SAFETY: the worker's stack is empty.
+        P::begin(&unsafe { IdleHere::new(&self.spot.here) });
+        self.spot.find_own().or_else(|| self.spot.find_kept())
     }
 
     /// Searches as an idle worker; a worker that begins asleep has just been woken.
