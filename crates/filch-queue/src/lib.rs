@@ -84,55 +84,56 @@
 //!
 //! | queue | pair, over other tasks | pair, the only task | push, in a run | pop, in a run |
 //! |---|---|---|---|---|
-//! | `chase-lev` | 34, 1 fence | 46, 1 fence, 1 locked | 17 | 24, 1 fence |
-//! | `chase-lev-asym` | 37 | 49, 1 locked | 18 | 26 |
-//! | `chase-lev-fixed` | 37, 1 fence | 49, 1 fence, 1 locked | 19 | 24, 1 fence |
-//! | `abp` | 34, 1 fence | 45, 1 fence, 1 locked | 19 | 22, 1 fence |
-//! | `the` | 34, 1 fence | 34, 1 fence | 17 | 23, 1 fence |
-//! | `ff-the` | 38 | 38 | 17 | 25 |
+//! | `chase-lev` | 34, 1 fence | 46, 1 fence, 1 locked | 18 | 24, 1 fence |
+//! | `chase-lev-asym` | 37 | 49, 1 locked | 18 | 25 |
+//! | `chase-lev-fixed` | 36, 1 fence | 49, 1 fence, 1 locked | 19 | 24, 1 fence |
+//! | `abp` | 34, 1 fence | 44, 1 fence, 1 locked | 18 | 22, 1 fence |
+//! | `the` | 34, 1 fence | 34, 1 fence | 18 | 23, 1 fence |
+//! | `ff-the` | 35 | 35 | 18 | 24 |
 //! | `ff-cl` | 35 | 45, 1 locked | 18 | 25 |
-//! | `thep` | 35 | 35 | 17 | 24 |
-//! | `thep-apart` | 35 | 35 | 17 | 24 |
-//! | `thep-impatient` | 35 | 35 | 17 | 24 |
-//! | `lace` | 38 | 38 | 24 | 21 |
-//! | `dsq` | 38 | 93, 1 locked | 20 | 23 |
-//! | `hendler-shavit` | 47 | 67, 1 locked | 29 | 24 |
-//! | `wsq` | 3 locked | 3 locked | 1 locked | 2 locked |
-//! | `wsq-packed` | 63, 3 locked | 63, 3 locked | 43, 1 locked | 27, 2 locked |
-//! | `bwos-l` | 31 | 31 | 20 | 20, 0.02 locked |
-//! | `bwos-f` | 75, 0.06 locked | 73, 0.06 locked | 49 | 35, 0.06 locked |
-//! | `padws` | 50 | 50 | 30 | 30, 0.02 locked |
-//! | `adws` | 46 | 46 | 26 | 24 |
-//! | `one-exposed` | 43 | 23, 1 locked | 25 | 24 |
-//! | `pdq-r` | 42 | 49 | 22 | 25 |
-//! | `pdq-r2` | 42 | 50 | 22 | 25 |
-//! | `pdq-r-async` | 42 | 49 | 22 | 25 |
+//! | `thep` | 35 | 35 | 18 | 24 |
+//! | `thep-apart` | 35 | 35 | 18 | 24 |
+//! | `thep-impatient` | 35 | 35 | 18 | 24 |
+//! | `lace` | 38 | 38 | 23 | 22 |
+//! | `dsq` | 39 | 94, 1 locked | 20 | 24 |
+//! | `hendler-shavit` | 47 | 71, 1 locked | 29 | 26 |
+//! | `wsq` | 87, 3 locked | 87, 3 locked | 56, 1 locked | 32, 2 locked |
+//! | `wsq-packed` | 59, 3 locked | 59, 3 locked | 37, 1 locked | 27, 2 locked |
+//! | `bwos-l` | 31 | 31 | 21 | 22, 0.02 locked |
+//! | `bwos-f` | 75, 0.06 locked | 73, 0.06 locked | 48 | 34, 0.06 locked |
+//! | `padws` | 48 | 48 | 30 | 30, 0.02 locked |
+//! | `adws` | 43 | 43 | 26 | 24 |
+//! | `one-exposed` | 42 | 23, 1 locked | 25 | 26 |
+//! | `pdq-r` | 42 | 50 | 22 | 25 |
+//! | `pdq-r2` | 42 | 50 | 23 | 25 |
+//! | `pdq-r-async` | 42 | 50 | 23 | 25 |
 //! | `pdq-r2-async` | 42 | 50 | 22 | 25 |
-//! | `pdq-s` | 60 | 66 | 37 | 41 |
-//! | `pdq-s-told` | 42 | 45 | 22 | 24 |
-//! | `pdq-s-one-step` | 42 | 45 | 22 | 24 |
+//! | `pdq-s` | 58 | 63 | 37 | 38 |
+//! | `pdq-s-at-once` | 58 | 63 | 36 | 38 |
+//! | `pdq-s-told` | 41 | 44 | 22 | 24 |
+//! | `pdq-s-one-step` | 41 | 44 | 22 | 24 |
 //! | `idem-lifo` | 42 | 42 | 28 | 19 |
-//! | `idem-fifo` | 29 | 29 | 17 | 16 |
-//! | `idem-de` | 53 | 53 | 34 | 26 |
-//! | `locked` | 83, 4 locked | 83, 4 locked | 43, 2 locked | 43, 2 locked |
-//! | `the-unfenced` | 34 | 34 | 18 | 25 |
-//! | `chase-lev-unfenced` | 33 | 45, 1 locked | 17 | 23 |
+//! | `idem-fifo` | 29 | 29 | 18 | 17 |
+//! | `idem-de` | 53 | 53 | 35 | 25 |
+//! | `locked` | 81, 4 locked | 81, 4 locked | 44, 2 locked | 44, 2 locked |
+//! | `the-unfenced` | 34 | 34 | 19 | 23 |
+//! | `chase-lev-unfenced` | 33 | 45, 1 locked | 18 | 25 |
 //! | `lace:moves=half-stores` | 38 | 38 | 24 | 21 |
-//! | `crossbeam-deque` | 53, 1 fence | 50, 1 fence, 1 locked | 21 | 38, 1 fence |
+//! | `crossbeam-deque` | 50, 1 fence | 47, 1 fence, 1 locked | 21 | 39, 1 fence |
 //!
 //! The next table is for an owner with eight tasks that answers a thief or takes a task back. Owners that deal run
 //! without their clock:
 //!
 //! | queue | poll that answers a thief | pop that takes shared or granted tasks back |
 //! |---|---|---|
-//! | `lace` | 37, 1 locked | 76, 1 locked |
+//! | `lace` | 41, 1 locked | 84, 1 locked |
 //! | `lace:moves=half-stores` | 36 | 75, 1 fence |
 //! | `pdq-r` | 96 |  |
 //! | `pdq-r-async` | 94, 1 locked |  |
-//! | `pdq-s-told` | 158, 1 locked |  |
+//! | `pdq-s-told` | 159, 1 locked |  |
 //! | `pdq-s-one-step` | 125, 1 locked |  |
-//! | `padws` | 114 | 145, 2 locked |
-//! | `adws` | 102 | 99, 1 locked |
+//! | `padws` | 115 | 153, 2 locked |
+//! | `adws` | 105 | 101, 1 locked |
 //!
 //! In some queues a paper's form and ours execute different instructions:
 //!
