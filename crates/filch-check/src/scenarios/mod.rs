@@ -10,6 +10,7 @@ pub mod fence_free;
 pub mod guest;
 pub mod lineage;
 pub mod log;
+mod napping;
 pub mod order;
 pub mod passing;
 pub mod private;

@@ -1,23 +1,21 @@
 //! The direct private deque, as it ships: [`Owner`], [`Request`], [`Desk`] and [`Limits`].
 //!
-//! Here a thief looks for its answer once, and withdraws. [`wake_up`] has one that sleeps until it can
-//! ask.
+//! Here a thief looks for its answer once, and withdraws. [`wake_up`] has one that sleeps until it can ask.
 
-use std::cell::Cell as Plain;
 use std::sync::Arc;
 
+use filch::inside::protocol::grain;
 use filch::inside::protocol::limits::Limits;
 use filch::inside::protocol::private::{self, Desk, Owner, Request};
-use filch::inside::protocol::sharer::{Sharer, Time, Wakes};
-use filch::inside::protocol::sleep::{ANY, Dormitory, Sleepers};
+use filch::inside::protocol::sleep::Dormitory;
 use filch::inside::protocol::state::JobState;
-use filch::inside::protocol::waiting::Sleeper;
-use filch_memory::{Atomic, Memory, Ordering};
+use filch_memory::Memory;
 use filch_queue::Padded;
 
 use super::cost::Cost::{self, FullTso, Quick, QuickTso};
 use super::cost::scenario;
-use super::stacks::{self, Client, SLOTS, Tasks};
+use super::napping::{Naps, Turn};
+use super::stacks::{self, Client, SLOT, SLOTS, Tasks, address};
 use crate::Program;
 use crate::c11::Loom;
 use crate::scenario::{Checker, Scenario};
@@ -35,51 +33,6 @@ struct Stack<M: Memory> {
     dormitory: Dormitory<M>,
 }
 
-/// The owner, within a turn.
-struct Turn<'s, M: Memory>(&'s Dormitory<M>, Plain<Wakes>);
-
-impl<M: Checker> Sleeper for Turn<'_, M> {
-    type Memory = M;
-
-    fn dormitory(&self) -> &Dormitory<M> {
-        self.0
-    }
-
-    fn index(&self) -> usize {
-        0
-    }
-}
-
-impl<M: Checker> Sharer for Turn<'_, M> {
-    type Memory = M;
-
-    fn sleepers(&self) -> &Sleepers<M> {
-        self.0.sleepers()
-    }
-
-    fn workers(&self) -> usize {
-        self.0.len()
-    }
-
-    fn wake_after(&self, wakes: Wakes) {
-        self.1.set(wakes);
-    }
-
-    fn has_aside(&self) -> bool {
-        false
-    }
-
-    /// Returns 0: nothing takes any time.
-    fn now(&self) -> Time {
-        0
-    }
-}
-
-/// Limits compare addresses.
-fn address(slot: usize) -> usize {
-    (slot + 1) * 64
-}
-
 impl<M: Checker> Stack<M> {
     fn new() -> Self {
         Self {
@@ -94,10 +47,10 @@ impl<M: Checker> Stack<M> {
     /// Gives `f` the view of the stack, and then wakes whom it has to wake.
     fn enter<R>(&self, f: impl FnOnce(&private::Stack<'_, M>, &Turn<'_, M>) -> R) -> R {
         let Self { request, limits, desks, dormitory, .. } = self;
-        let (bottom, slot_size) = (address(0), address(1) - address(0));
-        let turn = Turn(dormitory, Plain::default());
-        let result = f(&private::Stack { request, limits, desks, bottom, slot_size, capacity: SLOTS }, &turn);
-        turn.1.take().wake(&turn);
+        let (bottom, slot_size, capacity) = (address(0), SLOT, SLOTS);
+        let turn = Turn::new(dormitory, grain::Params::DEFAULT);
+        let result = f(&private::Stack { request, limits, desks, bottom, slot_size, capacity }, &turn);
+        turn.end();
         result
     }
 
@@ -155,72 +108,34 @@ pub fn program<M: Checker>(client: &Client) -> Program {
     stacks::program::<M, _>(client, (Stack::<M>::new(), Owner::default()))
 }
 
-/// A stack, and where the only thief stands.
-struct Room<M: Memory> {
-    stack: Stack<M>,
-    /// Odd while the thief is asleep or about to be, after its last look; `SERVED` in the end.
-    phase: M::AtomicU32,
-}
-
-const SERVED: u32 = u32::MAX;
+/// The place of the only thief.
 const THIEF: usize = 1;
 
 /// A thief sleeps until there is something to ask for. The owner forks (`+`), joins (`-`) and rests (`z`), and once it
 /// sees the thief asleep it forks again, which must wake the thief.
 pub fn wake_up<M: Checker>(acts: &'static str) -> Program {
-    let room = Arc::new(Room::<M> { stack: Stack::new(), phase: Atomic::new(0) });
-    let (mut owner, mut height) = (Owner::default(), 0);
-    let own = Arc::clone(&room);
+    let (stack, naps) = (Arc::new(Stack::<M>::new()), Arc::new(Naps::<M>::default()));
+    let (owners, owners_naps) = (Arc::clone(&stack), Arc::clone(&naps));
     let live = move || {
-        let Room { stack, phase } = &*own;
+        let (mut owner, mut height) = (Owner::default(), 0);
         let mut act = |act| match act {
             '+' => {
                 height += 1;
-                stack.push(&mut owner, height - 1);
+                owners.push(&mut owner, height - 1);
             }
             '-' => {
                 height -= 1;
-                assert!(stack.take_back(&mut owner, height), "nobody has asked for it");
+                assert!(owners.take_back(&mut owner, height), "nobody has asked for it");
             }
-            _ => stack.enter(|stack, _| owner.rest(stack)),
+            _ => owners.enter(|stack, _| owner.rest(stack)),
         };
         acts.chars().for_each(&mut act);
-        loop {
-            let now = phase.load(Ordering::Acquire);
-            if now == SERVED {
-                break;
-            }
-            // Asleep, and not about to be woken: only the owner wakes it.
-            if now % 2 == 1 && stack.dormitory.place(THIEF).would_help(|_| true) {
-                M::note(|| "sees the thief asleep".into());
-                act('+');
-            }
-            while phase.load(Ordering::Acquire) == now {
-                M::spin_loop();
-            }
-        }
+        owners_naps.attend(owners.dormitory.place(THIEF), || act('+'));
     };
     let wait = move || {
-        let Room { stack, phase } = &*room;
-        let (sleepers, place) = (stack.dormitory.sleepers(), stack.dormitory.place(THIEF));
-        let (mut now, mut searching) = (0, false);
-        while !stack.request.is_open() {
-            if std::mem::replace(&mut searching, true) {
-                sleepers.end_search();
-            }
-            place.announce(sleepers, ANY);
-            place.settle();
-            if stack.request.is_open() {
-                place.cancel(sleepers);
-                break;
-            }
-            phase.store(now + 1, Ordering::Release);
-            M::note(|| "sleeps".into());
-            place.sleep();
-            now += 2;
-            phase.store(now, Ordering::Release);
-        }
-        phase.store(SERVED, Ordering::Release);
+        let is_open = || stack.request.is_open();
+        naps.sleep_until((&stack.dormitory, THIEF), || is_open().then_some(()), || (), is_open);
+        naps.leave();
     };
     Program {
         threads: vec![("owner".into(), Box::new(live)), ("thief".into(), Box::new(wait))],

@@ -92,10 +92,17 @@ impl Display for Client {
 
 /// The slots of the stack: one more than any client here needs.
 pub(super) const SLOTS: usize = 6;
+/// The distance between two slots.
+pub(super) const SLOT: usize = 64;
 /// The cell of a slot without a task.
 const EMPTY: usize = usize::MAX;
 /// The cell of a slot whose task has run, less the task's number.
 const RAN: usize = 100;
+
+/// The address of a slot, for limits.
+pub(super) fn address(slot: usize) -> usize {
+    (slot + 1) * SLOT
+}
 
 struct Table<M: Memory, S> {
     stack: S,

@@ -7,13 +7,14 @@ use std::sync::{Arc, Mutex};
 
 use filch::inside::protocol::sleep::{ANY, Dormitory};
 use filch::inside::protocol::waiting::{Searcher, Sleeper, search};
-use filch_memory::{Atomic, Memory, Ordering};
+use filch_memory::Memory;
 
 use super::Threads;
 use super::patience::Rounds;
 use super::worker::{CAPACITY, COARSE, Policy, Waiting, Worker};
 use crate::Program;
 use crate::scenario::Checker;
+use crate::scenarios::napping::Naps;
 use crate::scenarios::queues::lock;
 
 /// What the workers other than worker 0 do.
@@ -75,21 +76,13 @@ pub fn fork_join<M: Checker>(
 /// A worker that says when it sleeps and looks for one task, or only naps.
 struct Napper<M: Memory> {
     worker: Worker<M>,
-    /// Odd while the worker is asleep or about to be; `SERVED` in the end.
-    phase: Arc<M::AtomicU32>,
+    /// What it says of its sleep.
+    told: Arc<Naps<M>>,
     sleeps: Plain<u32>,
     /// If set, the worker does not look for work, but goes to sleep, or sees something in its last look, this often.
     naps: Option<u32>,
     rounds: Plain<u32>,
     served: Plain<bool>,
-}
-
-const SERVED: u32 = u32::MAX;
-
-impl<M: Checker> Napper<M> {
-    fn says(&self, phase: u32) {
-        self.phase.store(phase, Ordering::Release);
-    }
 }
 
 impl<M: Checker> Sleeper for Napper<M> {
@@ -106,8 +99,7 @@ impl<M: Checker> Sleeper for Napper<M> {
     fn park(&self) {
         self.rounds.set(self.rounds.get() + 1);
         self.sleeps.set(self.sleeps.get() + 1);
-        self.says(2 * self.sleeps.get() - 1);
-        M::note(|| "sleeps".into());
+        self.told.begin(self.sleeps.get());
     }
 }
 
@@ -121,7 +113,7 @@ impl<M: Checker> Searcher for Napper<M> {
 
     fn find(&self) -> Option<(usize, usize)> {
         if self.sleeps.get() > 0 {
-            self.says(2 * self.sleeps.get());
+            self.told.end(self.sleeps.get());
         }
         if self.naps.is_some() { None } else { self.worker.steal(0) }
     }
@@ -159,8 +151,8 @@ pub fn wake_up<M: Checker>(owner: &'static str, naps: Option<u32>, rounds: u32, 
     let mut team = Worker::<M>::team(2, Waiting::Sleeps, LEAVES, policy);
     let (mut thief, worker) = (team.pop().expect("two workers"), team.pop().expect("two workers"));
     thief.patience = rounds;
-    let phase: Arc<M::AtomicU32> = Arc::new(Atomic::new(0));
-    let mine = Arc::clone(&phase);
+    let told = Arc::new(Naps::<M>::default());
+    let mine = Arc::clone(&told);
     let own = move || {
         worker.begin();
         let mut head = 0;
@@ -176,22 +168,11 @@ pub fn wake_up<M: Checker>(owner: &'static str, naps: Option<u32>, rounds: u32, 
                 worker.join(head);
             }
         }
-        loop {
-            let now = mine.load(Ordering::Acquire);
-            if now == SERVED {
-                break;
-            }
-            // Asleep, and not about to be woken: only this worker wakes it.
-            if now % 2 == 1 && worker.dormitory().place(1).would_help(|_| true) {
-                M::note(|| "sees the other asleep".into());
-                let is_overlooked = policy == COARSE.into() && worker.desk().index.has_shared();
-                assert!(!is_overlooked, "a worker sleeps though there is a task for it");
-                fork(&mut head);
-            }
-            while mine.load(Ordering::Acquire) == now {
-                M::spin_loop();
-            }
-        }
+        mine.attend(worker.dormitory().place(1), || {
+            let is_overlooked = policy == COARSE.into() && worker.desk().index.has_shared();
+            assert!(!is_overlooked, "a worker sleeps though there is a task for it");
+            fork(&mut head);
+        });
         while head > 0 {
             head -= 1;
             worker.join(head);
@@ -199,9 +180,9 @@ pub fn wake_up<M: Checker>(owner: &'static str, naps: Option<u32>, rounds: u32, 
     };
     let steal = move || {
         let (sleeps, rounds, served) = (Plain::new(0), Plain::new(0), Plain::new(false));
-        let napper = Napper { worker: thief, phase, sleeps, naps, rounds, served };
+        let napper = Napper { worker: thief, told, sleeps, naps, rounds, served };
         search(&napper, ANY, &|| naps.map_or_else(|| napper.served.get(), |naps| napper.rounds.get() >= naps));
-        napper.says(SERVED);
+        napper.told.leave();
     };
     Program {
         threads: vec![("worker 0".into(), Box::new(own)), ("worker 1".into(), Box::new(steal))],
