@@ -47,11 +47,11 @@
 //! **Capacity.** A ring, full when [`Params::spare`] slots are left, but not below the capacity asked for.
 //!
 //! **Departures.** Of both forms: the slots' orderings, all relaxed in the source, are not, so that the queue is right
-//! in Rust's model; the word's are relaxed, where the source's are sequentially consistent. A thief whose
-//! swap of the word fails reports that; in the source it reports nothing found. A thread that has exchanged in vain
-//! waits with loads until the slot has changed, whereas the source goes on to exchange; otherwise the executions that
-//! checkers explore would have no end. The caller decides what to do with the loot. Everything that only `WsqPacked`
-//! has is ours. The source has 2¹⁶ slots, 64 of them spare; [`Wsq`] can have fewer. Tests: `queues/battery.rs`,
+//! in Rust's model; the word's are relaxed, where the source's are sequentially consistent. A thief whose swap of the
+//! word fails reports that; in the source it reports nothing found. A thread that has exchanged in vain waits with
+//! loads until the slot has changed, whereas the source goes on to exchange; otherwise the executions that checkers
+//! explore would have no end. The caller decides what to do with the loot. Everything that only `WsqPacked` has is
+//! ours. The source has 2¹⁶ slots, 64 of them spare; [`Wsq`] can have fewer. Tests: `queues/battery.rs`,
 //! `queues/many.rs`.
 //!
 //! **Names.** As in the source; its `idx` is `index`, its `push_avail` is `empty`, `multi_push_avail` is `empty_slots`,

@@ -6,8 +6,8 @@
 //! the woken worker puts it back. A pool does this for a while after a worker has found itself on its waker's
 //! processor, and only if its last wakers had work for longer than it takes until another helps.
 //!
-//! Invariant: a worker that runs has its own processors, unless somebody else has changed them: then they stay as they
-//! are.
+//! Invariant: a woken worker has its own processors again before it runs anything; if a waker comes too late to wake
+//! it, within microseconds. If somebody else has changed them meanwhile, they stay as they are.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -35,8 +35,8 @@ struct Bed {
 
 #[derive(Default)]
 struct Sleeper {
-    /// The system's number of the worker's own thread; 0 if it has none.
-    thread: i32,
+    /// The system's number of the worker's own thread, if it has one.
+    thread: Option<i32>,
     sent: Option<Sent>,
 }
 
@@ -67,7 +67,7 @@ impl Elsewhere {
 
     /// Called on a worker's own thread before it may sleep.
     pub(crate) fn begin(&self, worker: usize) {
-        self.sleeper(worker).thread = processors::this_thread();
+        self.sleeper(worker).thread = Some(processors::this_thread());
     }
 
     /// Called on a worker's own thread when the worker sleeps no more: the system may give the thread's number to
@@ -75,14 +75,13 @@ impl Elsewhere {
     pub(crate) fn end(&self, worker: usize) {
         let mut sleeper = self.sleeper(worker);
         sleeper.come_back();
-        sleeper.thread = 0;
+        sleeper.thread = None;
     }
 
     /// Returns the processors of a worker; `None` if it has no thread, or the system does not tell.
     pub(crate) fn own_of(&self, worker: usize) -> Option<Affinity> {
         let sleeper = self.sleeper(worker);
-        let sent = sleeper.sent.as_ref().map(|sent| sent.own.clone());
-        sent.or_else(|| Affinity::of(Some(sleeper.thread).filter(|thread| *thread != 0)?))
+        sleeper.sent.as_ref().map(|sent| sent.own.clone()).or_else(|| Affinity::of(sleeper.thread?))
     }
 
     /// Called on a worker that is about to wake another and works on: sends the other elsewhere, if it seems to need
@@ -98,7 +97,7 @@ impl Elsewhere {
         }
         self.left.store(left - 1, Ordering::Relaxed);
         // Whoever has the lock is waking, or has woken, the worker.
-        bed.sleeper.try_lock().is_ok_and(|mut sleeper| sleeper.go_without(here))
+        bed.sleeper.try_lock().is_ok_and(|mut sleeper| sleeper.go_without(here).is_some())
     }
 
     /// Called on a worker that has run out of work this long after it had woken another.
@@ -128,25 +127,20 @@ impl Elsewhere {
 }
 
 impl Sleeper {
-    fn go_without(&mut self, processor: usize) -> bool {
-        if self.thread == 0 || self.sent.is_some() {
-            return false;
-        }
-        let own = Affinity::of(self.thread);
-        let Some((own, others)) = own.and_then(|own| own.without(processor).map(|others| (own, others))) else {
-            return false;
-        };
-        let is_sent = others.give_to(self.thread);
-        self.sent = is_sent.then_some(Sent { own, others });
-        is_sent
+    /// Does nothing, and returns `None`, if it is sent already, or has no other processor.
+    fn go_without(&mut self, processor: usize) -> Option<()> {
+        let thread = self.thread.filter(|_| self.sent.is_none())?;
+        let own = Affinity::of(thread)?;
+        let others = own.without(processor)?;
+        others.give_to(thread).then(|| self.sent = Some(Sent { own, others }))
     }
 
     fn come_back(&mut self) {
-        if let Some(Sent { own, others }) = self.sent.take()
-            && Affinity::of(self.thread).is_some_and(|now| now == others)
+        if let (Some(thread), Some(Sent { own, others })) = (self.thread, self.sent.take())
+            && Affinity::of(thread).is_some_and(|now| now == others)
         {
             // The system refuses if the process may no longer use any of these processors.
-            own.give_to(self.thread);
+            own.give_to(thread);
         }
     }
 }
@@ -159,17 +153,16 @@ mod tests {
     use super::*;
     use crate::ThreadPool;
 
-    /// A pool's state whose wake-ups go elsewhere.
-    fn eager() -> Elsewhere {
-        let elsewhere = Elsewhere::new(1);
-        elsewhere.left.store(u32::MAX, Ordering::Relaxed);
+    /// Lets the next wake-ups go elsewhere.
+    fn urge(elsewhere: &Elsewhere) {
+        elsewhere.left.store(Elsewhere::SERIES, Ordering::Relaxed);
         elsewhere.worth.store(Elsewhere::ENOUGH, Ordering::Relaxed);
-        elsewhere
     }
 
     /// Calls `check` with the number of a thread that is worker 0, and a processor that the thread shall not use.
     fn with_sleeper(check: impl FnOnce(&Elsewhere, i32, usize)) {
-        let elsewhere = eager();
+        let elsewhere = Elsewhere::new(1);
+        urge(&elsewhere);
         thread::scope(|s| {
             let (says, number) = mpsc::channel();
             let (ends, end) = mpsc::channel::<()>();
@@ -186,7 +179,7 @@ mod tests {
             check(elsewhere, number.recv().unwrap(), here);
             drop(ends);
         });
-        assert_eq!(elsewhere.sleeper(0).thread, 0);
+        assert_eq!(elsewhere.sleeper(0).thread, None);
     }
 
     #[test]
@@ -209,7 +202,7 @@ mod tests {
         with_sleeper(|elsewhere, thread, here| {
             let own = Affinity::of(thread).unwrap();
             if own.without(here).is_some() {
-                assert!(elsewhere.send(0) && own.give_to(thread));
+                assert!(elsewhere.send(0));
                 let only = Affinity::of(processors::this_thread()).unwrap();
                 assert!(only.give_to(thread));
                 elsewhere.wake_up(0);
@@ -244,11 +237,10 @@ mod tests {
         let Some(elsewhere) = pool.common.elsewhere.clone() else { return };
         let own = Affinity::of(0).unwrap();
         for _ in 0..300 {
-            elsewhere.left.store(u32::MAX, Ordering::Relaxed);
-            elsewhere.worth.store(Elsewhere::ENOUGH, Ordering::Relaxed);
+            urge(&elsewhere);
             let is_own = || Affinity::of(0).unwrap() == own;
-            let fib = || crate::join(|| is_own() && crate::join(is_own, is_own).0, is_own);
-            assert_eq!(pool.install(fib), (true, true));
+            let tree = || crate::join(|| crate::join(is_own, is_own) == (true, true), is_own);
+            assert_eq!(pool.install(tree), (true, true));
             thread::sleep(std::time::Duration::from_micros(300));
         }
     }
