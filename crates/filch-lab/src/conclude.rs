@@ -225,7 +225,7 @@ fn claims(out: &mut impl Write, decided: &[Decided], colour: bool) -> Result {
         writeln!(out, "{:19}It holds if {}.", "", claim.rule)?;
         writeln!(out, "{:19}{}", "", claim.why())?;
     }
-    let totals: Totals = decided.iter().map(|claim| (claim.origin, claim.standing())).collect();
+    let totals: Totals = decided.iter().collect();
     if !totals.is_empty() {
         writeln!(out, "{totals}.")?;
     }

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::claim::Verdict;
+use super::claim::{Decided, Verdict};
 
 /// Whose claim it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -123,6 +123,12 @@ impl FromIterator<(Origin, Standing)> for Totals {
         let mut counts = BTreeMap::new();
         claims.into_iter().for_each(|claim| *counts.entry(claim).or_default() += 1);
         Self(counts)
+    }
+}
+
+impl<'d> FromIterator<&'d Decided> for Totals {
+    fn from_iter<I: IntoIterator<Item = &'d Decided>>(decided: I) -> Self {
+        decided.into_iter().map(|claim| (claim.origin, claim.standing())).collect()
     }
 }
 

@@ -41,7 +41,7 @@ pub(super) fn claims(decided: &[Decided]) -> Markup {
     if decided.is_empty() {
         return html! {};
     }
-    let totals: Totals = decided.iter().map(|claim| (claim.origin, claim.standing())).collect();
+    let totals: Totals = decided.iter().collect();
     html! {
         section class="card" id="claims" {
             h2 { "Claims" }
