@@ -49,11 +49,7 @@ pub const TARGETS: &[Target] = &[
     protocol("crates/filch/src/protocol/lineage.rs", &["jobs"], &["protocols", "jobs"]),
     protocol("crates/filch/src/protocol/log.rs", &["log"], &["protocols", "timeline"]),
     protocol("crates/filch/src/protocol/order.rs", &[], &["order"]),
-    protocol(
-        "crates/filch/src/protocol/private.rs",
-        &["direct-pdq-r2"],
-        &["protocols", "pools", "limits", "waiting"],
-    ),
+    protocol("crates/filch/src/protocol/private.rs", &["direct-pdq-r2"], &["protocols", "pools", "limits", "waiting"]),
     protocol(
         "crates/filch/src/protocol/public.rs",
         &["wool"],
@@ -130,9 +126,21 @@ pub const TARGETS: &[Target] = &[
     queue("crates/filch-queue/src/pdq/receiver.rs", &["pdq_r"], &["pdq-r", "pdq-r2", "pdq-r-async", "pdq-r2-async"]),
     queue("crates/filch-queue/src/pdq/waits.rs", &["pdq_r"], &["pdq-r", "pdq-r2", "pdq-r-async", "pdq-r2-async"]),
     queue("crates/filch-queue/src/pdq/withdraws.rs", &["pdq_r"], &["pdq-r", "pdq-r2", "pdq-r-async", "pdq-r2-async"]),
-    queue("crates/filch-queue/src/pdq/sender.rs", &["pdq_s"], &["pdq-s", "pdq-s-at-once", "pdq-s-told", "pdq-s-one-step"]),
-    queue("crates/filch-queue/src/pdq/dealt.rs", &["pdq_s"], &["pdq-s", "pdq-s-at-once", "pdq-s-told", "pdq-s-one-step"]),
-    queue("crates/filch-queue/src/pdq/one_step.rs", &["pdq_s_one_step::", "pdq_s_at_once::"], &["pdq-s-one-step", "pdq-s-at-once"]),
+    queue(
+        "crates/filch-queue/src/pdq/sender.rs",
+        &["pdq_s"],
+        &["pdq-s", "pdq-s-at-once", "pdq-s-told", "pdq-s-one-step"],
+    ),
+    queue(
+        "crates/filch-queue/src/pdq/dealt.rs",
+        &["pdq_s"],
+        &["pdq-s", "pdq-s-at-once", "pdq-s-told", "pdq-s-one-step"],
+    ),
+    queue(
+        "crates/filch-queue/src/pdq/one_step.rs",
+        &["pdq_s_one_step::", "pdq_s_at_once::"],
+        &["pdq-s-one-step", "pdq-s-at-once"],
+    ),
     queue("crates/filch-queue/src/pdq/two_steps.rs", &["pdq_s::", "pdq_s_told::"], &["pdq-s", "pdq-s-told"]),
     queue("crates/filch-queue/src/roles.rs", &["abp::", "adws::", "roles::"], &[]),
     queue("crates/filch-queue/src/slots.rs", &["abp::", "lace::", "wsq::", "idem_lifo::"], &["abp", "lace"]),
