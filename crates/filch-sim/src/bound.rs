@@ -86,6 +86,20 @@ mod tests {
         assert!((1.0 - 2.0 * (-KAPPA).exp() - 0.626_637).abs() < 2e-6);
     }
 
+    /// Section 3 takes μ/(1 − e^−μ) for 1 + 0.31/(c·δ), and for 1. It is never below 1, as lemma A.7 needs.
+    #[test]
+    fn the_factor_of_the_span_is_near_one() {
+        let dag = "fib:n=1".parse::<Shape>().unwrap().dag();
+        for protocol in Protocol::EVERY {
+            for delta in 2..1000 {
+                let mu = Bound::new(&dag, Machine { workers: 2, delta, protocol }).mu();
+                let factor = mu / -(-mu).exp_m1();
+                let about = 1.0 + 0.31 / (protocol.contention() * f64::from(delta));
+                assert!(factor > 1.0 && (factor - about).abs() < 0.01 && (delta < 10 || factor < 1.032), "δ = {delta}");
+            }
+        }
+    }
+
     /// The formula as lemma A.13 prints it.
     #[test]
     fn steps_are_bounded_as_printed() {

@@ -10,6 +10,9 @@
 
 use std::collections::VecDeque;
 
+use crate::chance::Chance;
+#[cfg(test)]
+use crate::chance::Path;
 use crate::check::{Checks, Violation};
 use crate::dag::Dag;
 
@@ -71,7 +74,7 @@ pub struct Tokens {
 }
 
 /// A node that went from one worker to another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Move {
     /// The worker that had it.
     pub from: usize,
@@ -113,11 +116,12 @@ pub(crate) enum Mistake {
 /// assert_eq!(simulation.tokens().work, dag.work());
 /// # Ok::<(), String>(())
 /// ```
+#[cfg_attr(test, derive(Clone))]
 #[derive(Debug)]
 pub struct Simulation<'d> {
     dag: &'d Dag,
     machine: Machine,
-    rng: fastrand::Rng,
+    chance: Chance,
     /// The oldest node is in front.
     deques: Vec<VecDeque<u32>>,
     /// The predecessors that have not run, of each node.
@@ -134,6 +138,9 @@ pub struct Simulation<'d> {
     moves: Vec<Move>,
     #[cfg(test)]
     pub(crate) mistake: Option<Mistake>,
+    /// Whether nobody asks a worker with a single node.
+    #[cfg(test)]
+    pub(crate) has_flags: bool,
 }
 
 impl<'d> Simulation<'d> {
@@ -150,7 +157,7 @@ impl<'d> Simulation<'d> {
         Self {
             dag,
             machine,
-            rng: fastrand::Rng::with_seed(seed),
+            chance: Chance::with_seed(seed),
             deques,
             missing: dag.predecessors().to_vec(),
             requests: vec![None; workers],
@@ -161,6 +168,8 @@ impl<'d> Simulation<'d> {
             moves: Vec::new(),
             #[cfg(test)]
             mistake: None,
+            #[cfg(test)]
+            has_flags: false,
         }
     }
 
@@ -183,7 +192,7 @@ impl<'d> Simulation<'d> {
         for worker in 0..self.machine.workers {
             if self.idle[worker] {
                 self.tokens.idle += 1;
-            } else if self.rng.u32(..self.machine.delta) == 0 {
+            } else if self.chance.happens(self.machine.delta) {
                 self.tokens.communication += u64::from(!self.makes(Mistake::Free));
                 self.attempt(worker);
             } else {
@@ -239,6 +248,16 @@ impl<'d> Simulation<'d> {
     }
 
     #[cfg(test)]
+    fn is_asked(&self, victim: usize) -> bool {
+        self.deques[victim].len() > usize::from(self.has_flags)
+    }
+
+    #[cfg(not(test))]
+    fn is_asked(&self, victim: usize) -> bool {
+        !self.idle[victim]
+    }
+
+    #[cfg(test)]
     fn makes(&self, mistake: Mistake) -> bool {
         self.mistake == Some(mistake)
     }
@@ -253,7 +272,7 @@ impl<'d> Simulation<'d> {
     fn other(&mut self, worker: usize) -> Option<usize> {
         let others = self.machine.workers - 1;
         (others > 0).then(|| {
-            let other = self.rng.usize(..others);
+            let other = self.chance.below(others);
             other + usize::from(other >= worker)
         })
     }
@@ -264,7 +283,7 @@ impl<'d> Simulation<'d> {
             if self.idle[thief]
                 && !self.waits[thief]
                 && let Some(victim) = self.other(thief)
-                && !self.idle[victim]
+                && self.is_asked(victim)
                 && self.requests[victim].is_none()
             {
                 self.requests[victim] = Some(thief);
@@ -325,5 +344,50 @@ impl<'d> Simulation<'d> {
         if deque.is_empty() {
             self.answered(worker);
         }
+    }
+}
+
+/// What determines the probabilities of the next steps.
+#[cfg(test)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct State {
+    pub(crate) deques: Vec<VecDeque<u32>>,
+    missing: Vec<u8>,
+    /// The thief whose request each worker has.
+    pub(crate) requests: Vec<Option<usize>>,
+}
+
+#[cfg(test)]
+impl<'d> Simulation<'d> {
+    pub(crate) fn machine(&self) -> Machine {
+        self.machine
+    }
+
+    pub(crate) fn state(&self) -> State {
+        State { deques: self.deques.clone(), missing: self.missing.clone(), requests: self.requests.clone() }
+    }
+
+    /// Goes on from here by random numbers, which the seed determines.
+    pub(crate) fn restarted(&self, seed: u64) -> Self {
+        Self { chance: Chance::with_seed(seed), ..self.clone() }
+    }
+
+    /// Takes back all requests.
+    pub(crate) fn withdraw(&mut self) {
+        self.requests.fill(None);
+        self.waits.fill(false);
+    }
+
+    /// Takes the next step in every way that it can go, and returns each with its probability.
+    pub(crate) fn next_steps(&self) -> impl Iterator<Item = (f64, Self)> + use<'_, 'd> {
+        let mut path = Some(Path::default());
+        std::iter::from_fn(move || {
+            let mut next = Self { chance: Chance::Listed(path.take()?), ..self.clone() };
+            assert!(next.step(), "something is left to run");
+            let Chance::Listed(taken) = &next.chance else { unreachable!("a step draws nothing else") };
+            let probability = taken.probability();
+            path = taken.clone().next();
+            Some((probability, next))
+        })
     }
 }

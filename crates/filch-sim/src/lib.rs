@@ -21,10 +21,13 @@
 //! and `lace-simulated` the document's speed-ups on 48 workers with those of simulated ones.
 
 mod bound;
+mod chance;
 pub mod check;
 mod dag;
 mod engine;
 pub mod lace;
+#[cfg(test)]
+mod lemmas;
 mod potential;
 mod shape;
 
