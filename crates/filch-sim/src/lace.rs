@@ -416,19 +416,23 @@ mod tests {
         };
         let [few, many] = [16, 48].map(|workers| on(workers, Waiting::Leapfrog));
         assert!(few > 11.0 && many < 28.0 && many / few < 2.2, "{few} on 16, {many} on 48");
-        for waiting in [Waiting::Transitive, Waiting::Random] {
-            let (fewer, more) = (on(16, waiting), on(48, waiting));
-            assert!(more > 1.3 * many && fewer < 1.3 * few, "{waiting:?}: {fewer} on 16, {more} on 48");
+        let extensions = [Waiting::Transitive, Waiting::Random].map(|waiting| (on(16, waiting), on(48, waiting)));
+        for (fewer, more) in extensions {
+            assert!(more > 1.3 * many && fewer < 1.3 * few, "{fewer} on 16, {more} on 48");
         }
+        let [(_, transitive), (_, random)] = extensions;
+        assert!((random / transitive - 1.0).abs() < 0.05, "{random} and {transitive} are alike (section 4.3)");
         for waiting in WAITS {
             assert!(on(4, waiting) > 3.7, "{waiting:?}: hardly a chain on four workers");
         }
     }
 
     /// Section 1.2: whoever steals only descendants of a task that it waits for has no larger stack than a sequential
-    /// run.
+    /// run; whoever steals at random may have.
     #[test]
     fn leapfrogging_bounds_the_stack() {
+        let depth = |workers| visit(&Tree::fib(20), Machine { workers, steal: 1, waiting: Waiting::Random }, 1).depth;
+        assert!(depth(8) > depth(1) && depth(48) > depth(1));
         for tree in [t3(), Tree::binomial(100, 8, 124_000, 1)] {
             let depth = |workers, waiting| visit(&tree, Machine { workers, steal: 1, waiting }, 1).depth;
             for waiting in [Waiting::Leapfrog, Waiting::Transitive] {

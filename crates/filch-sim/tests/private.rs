@@ -50,6 +50,24 @@ fn expected_steps_and_idle_tokens_are_below_their_bounds() {
     });
 }
 
+/// Section 4: few nodes move, and idle time grows at most as δ does.
+#[test]
+fn idle_time_grows_at_most_linearly() {
+    let dag = dag("fib:n=20");
+    for (protocol, workers) in [(Protocol::Sender, 8), (Protocol::Sender, 30), (Protocol::Receiver, 30)] {
+        let on = |delta| {
+            let machine = Machine { workers, delta, protocol };
+            let runs: Vec<Tokens> = (0..RUNS).map(|seed| Simulation::new(&dag, machine, seed.into()).run()).collect();
+            assert!(runs.iter().all(|tokens| tokens.moved < dag.work() / 50), "{machine:?}");
+            mean(&runs, |tokens| tokens.idle)
+        };
+        let idle = [5, 10, 20, 40].map(on);
+        for pair in idle.windows(2) {
+            assert!((1.3..2.0).contains(&(pair[1] / pair[0])), "{protocol:?} on {workers}: {idle:?}");
+        }
+    }
+}
+
 #[test]
 fn tokens_are_those_of_the_steps() {
     each_case(|shape, dag, machine, runs| {
