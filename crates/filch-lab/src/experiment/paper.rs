@@ -93,3 +93,16 @@ pub(crate) static WSQ: Document = Document {
     venue: "README of its source code",
     machine: "Core i9-7960X",
 };
+
+/// Whether a printed number is the quotient of two others, each of which may be rounded.
+#[cfg(test)]
+pub(crate) fn is_quotient(printed: &str, of: &str, by: &str) -> bool {
+    /// From the least to the greatest number that is printed like this.
+    fn range(printed: &str) -> (f64, f64) {
+        let digits = printed.split_once('.').map_or(0, |(_, digits)| digits.len());
+        let (value, half) = (printed.parse::<f64>().expect("a number"), 0.5 * 0.1_f64.powi(digits as i32));
+        (value - half, value + half)
+    }
+    let (printed, of, by) = (range(printed), range(of), range(by));
+    of.0 / by.1 <= printed.1 && of.1 / by.0 >= printed.0
+}

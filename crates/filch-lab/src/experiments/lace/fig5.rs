@@ -157,27 +157,17 @@ pub(super) fn experiment() -> Experiment {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// A printed number, from the least to the greatest that rounds to it.
-    fn range(printed: &str) -> (f64, f64) {
-        let digits = printed.split_once('.').map_or(0, |(_, digits)| digits.len());
-        let (value, half) = (printed.parse::<f64>().expect("a number"), 0.5 * 0.1_f64.powi(digits as i32));
-        (value - half, value + half)
-    }
+    use crate::experiment::paper::is_quotient;
 
     /// The text says which printed ratios contradict the printed seconds.
     #[test]
     fn the_ratios_that_do_not_follow_are_those_named() {
         let mut wrong = Vec::new();
         for row in PAPER.tables[0].rows {
-            let (program, serial) = (row[0], range(row[1]));
+            let (program, serial) = (row[0], row[1]);
             for (pool, cells) in ["Lace", "private", "Wool"].into_iter().zip(row[2..].chunks(4)) {
-                let follows = |time: (f64, f64), printed: &str| {
-                    let (on_48, printed) = (range(cells[1]), range(printed));
-                    time.0 / on_48.1 <= printed.1 && time.1 / on_48.0 >= printed.0
-                };
-                assert!(follows(range(cells[0]), cells[3]), "T1/T48 of {program} on {pool}");
-                if !follows(serial, cells[2]) {
+                assert!(is_quotient(cells[3], cells[0], cells[1]), "T1/T48 of {program} on {pool}");
+                if !is_quotient(cells[2], serial, cells[1]) {
                     wrong.push(format!("{program} {pool}"));
                 }
             }

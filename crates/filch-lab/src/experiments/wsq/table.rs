@@ -104,3 +104,19 @@ pub(super) fn experiment() -> Experiment {
         ..Experiment::new("What does a small job cost?")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::paper::is_quotient;
+
+    /// So does the overhead, as far as it is printed.
+    #[test]
+    fn the_speedups_follow_from_the_times() {
+        for row in TIMES.rows {
+            assert!(is_quotient(row[4], row[2], row[3]), "{row:?}");
+            let number = |cell: &str| cell.parse::<u32>().expect("a number");
+            assert!(row[5].is_empty() || number(row[3]) - number(row[2]) == number(row[5]), "{row:?}");
+        }
+    }
+}
