@@ -65,6 +65,7 @@ fn links_lead_to_pages_and_headings() {
     let mut all = vec!["README.md".to_owned(), "examples/README.md".to_owned()];
     all.extend(pages("docs"));
     all.extend(pages("docs/book"));
+    all.extend(pages("results"));
     let mut checked = 0;
     for path in all {
         let page = read(&path);

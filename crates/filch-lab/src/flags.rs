@@ -51,8 +51,6 @@ pub(crate) enum Verb {
     Peers(Peers),
     /// Makes the HTML report, or a JSON summary, from JSON lines
     Report(Report),
-    /// Keeps reproductions in the repository, and writes the pages about what held on which processor and about rivals
-    Results(Results),
     /// Builds runners with cargo in advance; other commands build the runners they need
     Build(Build),
     /// Checks shipped queues and protocols: explores every execution of small programs on abstract machines
@@ -116,34 +114,6 @@ pub(crate) struct Reproduce {
     /// Print only errors and warnings
     #[arg(long, short)]
     pub(crate) quiet: bool,
-}
-
-#[derive(Clone, Debug, Args)]
-#[command(after_help = "\
-Examples:
-  filch results filch-reproduce    keep this folder's verdicts, tables and lines, and write docs/results.md
-  filch results                    write only the pages again
-  filch results --redecide ff-fig8 decide the claims of this experiment again, by today's rules, from the kept lines
-  filch report results/2-core-amd-epyc/lace-fig5.jsonl.gz -o lace-fig5.html")]
-pub(crate) struct Results {
-    /// A folder of `filch reproduce` to keep
-    #[arg(value_name = "FOLDER")]
-    pub(crate) folder: Option<PathBuf>,
-    /// Name to keep it under [default: its machine, such as 2-core-amd-epyc]
-    #[arg(long = "as", value_name = "NAME", requires = "folder")]
-    pub(crate) name: Option<String>,
-    /// Experiments whose kept lines to decide again, since their claims have changed
-    #[arg(long, value_name = "ID,…", value_delimiter = ',')]
-    pub(crate) redecide: Vec<String>,
-    /// Folder of all that is kept
-    #[arg(long, value_name = "FOLDER", default_value = "results")]
-    pub(crate) into: PathBuf,
-    /// File for the page
-    #[arg(short, long, value_name = "FILE", default_value = "docs/results.md")]
-    pub(crate) output: PathBuf,
-    /// File for the page about rivals
-    #[arg(long, value_name = "FILE", default_value = "docs/rivals.md")]
-    pub(crate) rivals: PathBuf,
 }
 
 #[derive(Debug, Args)]

@@ -58,7 +58,7 @@ Makes mistakes in the queues of filch-queue and the protocols of filch, one at a
                                  for a run with --survivors
   --list                         lists the mutants, and runs nothing
   --check                        says whether `by-hand.txt` and `equivalent.txt` fit the sources, and runs nothing
-  --report                       writes docs/mutation.md from the results, and runs nothing
+  --report                       writes results/mutation.md from the results, and runs nothing
 ";
 
 fn main() -> ExitCode {

@@ -1,4 +1,4 @@
-//! The results of all mutants: the arguments for equivalent survivors, and the tables of `docs/mutation.md`.
+//! The results of all mutants: the arguments for equivalent survivors, and the page `results/mutation.md`.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write;
@@ -54,10 +54,15 @@ struct Counts {
 }
 
 const KINDS: &[&str] = &["unit", "answers", "queues", "filch", "check"];
-const BEGIN: &str = "<!-- what the last run found -->\n";
-const END: &str = "<!-- the end of that -->\n";
+const PAGE: &str = "results/mutation.md";
+const HEAD: &str = "\
+# What the last run of tests/mutation found
 
-/// Writes the tables into `docs/mutation.md`. Returns whether every survivor is argued to be equivalent.
+<!-- `tests/mutation/run --report` writes this page; docs/mutation.md says what the tool does. -->
+
+";
+
+/// Writes the page. Returns whether every survivor is argued to be equivalent.
 pub fn write(
     root: &Path,
     mutants: &[Mutant],
@@ -90,10 +95,9 @@ pub fn write(
             }
         }
     }
-    let mut text = String::from(
-        "| source | mutants | do not compile | run | unit | answers | queues | filch | check | no end | equivalent | open |\n\
-         |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
-    );
+    let mut text = HEAD.to_owned()
+        + "| source | mutants | do not compile | run | unit | answers | queues | filch | check | no end | equivalent | open |\n\
+         |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n";
     let mut sum = Counts::default();
     for (file, counts) in &files {
         line(&mut text, &format!("`{}`", file.trim_start_matches("crates/").replacen("src/", "", 1)), counts);
@@ -106,20 +110,16 @@ pub fn write(
         counts.killed.iter().for_each(|(kind, count)| *sum.killed.entry(kind.clone()).or_default() += count);
     }
     line(&mut text, "**all**", &sum);
-    text += "\n### Equivalent\n\n";
+    text += "\n## Equivalent\n\n";
     for (argument, names) in survivors {
         names.iter().for_each(|name| writeln!(text, "- {name}").expect("a string"));
         writeln!(text, "\n  {argument}\n").expect("a string");
     }
     if !open.is_empty() {
-        text += "### Open\n\n";
+        text += "## Open\n\n";
         open.iter().for_each(|name| writeln!(text, "- {name}").expect("a string"));
     }
-    let path = root.join("docs/mutation.md");
-    let old = fs::read_to_string(&path).expect("docs/mutation.md");
-    let (before, rest) = old.split_once(BEGIN).expect("docs/mutation.md marks the start of the tables");
-    let (_, after) = rest.split_once(END).expect("docs/mutation.md marks the end of the tables");
-    fs::write(&path, format!("{before}{BEGIN}{text}{END}{after}")).expect("docs/mutation.md can be written");
+    fs::write(root.join(PAGE), text).unwrap_or_else(|error| panic!("{PAGE}: {error}"));
     open.is_empty()
 }
 

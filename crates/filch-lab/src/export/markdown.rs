@@ -1,5 +1,5 @@
-//! The page of the repository about kept reproductions: each document's ledger with its verdicts, then questions of our
-//! own.
+//! The pages of the repository about kept reproductions: an index, each document's ledger with its verdicts, and
+//! questions of our own.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -7,7 +7,8 @@ use std::fmt::Write;
 use super::html::date;
 use crate::experiment::Experiment;
 use crate::experiment::origin::{Origin, Standing};
-use crate::kept::{Kept, KeptClaim, by_document, totals};
+use crate::experiment::paper::Document;
+use crate::kept::{Kept, KeptClaim, totals};
 use crate::ledger::{self, Ledger, Named, Statement};
 
 /// The outcomes of a folder.
@@ -47,61 +48,78 @@ impl Record {
 const HEAD: &str = "\
 # What held, on which processor
 
-<!-- `filch results` writes this page from the ledgers in `crates/filch-lab/ledger` and the folders in `results`. -->
+<!-- The example `records` of filch-lab writes this page and those beside it from `crates/filch-lab/ledger` and the
+folders here. -->
 
-The statements of each document stand in its order, with what decides each. A claim is decided by its rule from our
-measurements, with the whole 95 % interval of every number that it concerns: ✓ it was reproduced, ✗ it was not, ? an
-interval crosses the limit, – this machine cannot test it, ≠ the claim has changed since, so the verdict is stale.
-Then comes the strongest evidence against the claim, and **Why** what we found out about the difference. `filch check
-NAME` explores the scenarios of a queue or protocol, and `filch reproduce ID` measures an experiment again. The date
-of a measurement links to its evidence; beside that lie its lines (`.jsonl.gz`), from which `filch report` makes the
-page with all plots, and its table (`.csv`).
+One page for each document has its statements, in its order, with what decides each. A claim is decided by its rule
+from our measurements, with the whole 95 % interval of every number that it concerns: ✓ it was reproduced, ✗ it was
+not, ? an interval crosses the limit, – this machine cannot test it, ≠ the claim has changed since, so the verdict is
+stale. Then comes the strongest evidence against the claim, and **Why** what we found out about the difference.
+`filch check NAME` explores the scenarios of a queue or protocol, and `filch reproduce ID` measures an experiment
+again.
+
+Each machine has a folder, and each experiment there has its verdicts with their evidence (`.json`), its table (`.csv`)
+and its lines (`.jsonl.gz`), from which `filch report` makes the page with all plots. `why.json` says why claims do not
+hold there.
 
 ";
 
-/// Returns the page; `results` leads from it to the folder of the records.
-pub(crate) fn page(records: &[Record], results: &str) -> String {
-    Page { records, results }.text(ledger::all())
+/// The index of the pages.
+pub(crate) const INDEX: &str = "README.md";
+
+/// The page of the experiments that belong to no document.
+const OWN: &str = "own.md";
+
+/// Returns the index and a page for each document and for questions of our own, by file name.
+pub(crate) fn pages(records: &[Record]) -> Vec<(String, String)> {
+    Pages { records }.texts(ledger::all())
 }
 
-struct Page<'r> {
+struct Pages<'r> {
     records: &'r [Record],
-    results: &'r str,
 }
 
-impl Page<'_> {
-    fn text(&self, ledgers: &[Ledger]) -> String {
-        let mut text = HEAD.to_owned() + &self.machines();
+impl Pages<'_> {
+    fn texts(&self, ledgers: &[Ledger]) -> Vec<(String, String)> {
         let mut experiments: Vec<&Experiment> = Vec::new();
         for Kept { experiment, .. } in self.records.iter().flat_map(|record| &record.outcomes) {
             if !experiments.iter().any(|known| known.name == experiment.name) {
                 experiments.push(experiment);
             }
         }
-        let mut groups = by_document(&experiments, |experiment| experiment);
+        let mut index = HEAD.to_owned() + &self.machines() + "\n";
+        let mut pages = Vec::new();
         for ledger in ledgers {
-            text += &self.ledger(ledger);
-            let is_its = |(document, _): &(Option<&_>, _)| document.is_some_and(|it| std::ptr::eq(it, ledger.document));
-            let group = groups.iter().position(is_its).map(|at| groups.remove(at).1);
-            group.into_iter().flatten().for_each(|experiment| text += &self.experiment(experiment));
+            let name = format!("{}.md", ledger.document.name);
+            let _ = writeln!(index, "- [{}]({name}): {}", ledger.document.title, counts(&ledger.statements));
+            let is_its = |experiment: &&&Experiment| {
+                experiment.paper.is_some_and(|paper| std::ptr::eq(paper.document, ledger.document))
+            };
+            let its = experiments.iter().filter(is_its).map(|experiment| self.experiment(experiment));
+            pages.push((name, self.ledger(ledger) + &its.collect::<String>()));
         }
-        for (document, group) in groups {
-            match document {
-                Some(document) => {
-                    let _ = write!(text, "\n## {}\n\n{}, {}.\n", document.title, document.authors, document.venue);
-                }
-                None => text += "\n## Questions of our own\n",
-            }
-            group.into_iter().for_each(|experiment| text += &self.experiment(experiment));
-        }
-        text
+        let own = experiments.iter().filter(|experiment| experiment.paper.is_none());
+        let own: String = own.map(|experiment| self.experiment(experiment)).collect();
+        pages.push((OWN.to_owned(), format!("# Questions of our own\n\n{}{own}", self.legend())));
+        let _ = writeln!(
+            index,
+            "- [Questions of our own]({OWN})\n- [Rivals](rivals.md): other schedulers beside filch\n- [Mutations](mutation.md): which small mistakes in the sources the tests find"
+        );
+        pages.insert(0, (INDEX.to_owned(), index));
+        pages
+    }
+
+    /// The letters of machines, in a line.
+    fn legend(&self) -> String {
+        let letters = self.lettered().map(|(letter, record)| format!("{letter} is {}", record.name));
+        let letters = letters.chain(["the [index]".to_owned() + &format!("({INDEX}) says what the marks mean.")]);
+        format!("{}\n", letters.collect::<Vec<_>>().join(", "))
     }
 
     /// The machines with their letters, and the totals of documents' claims; ours and checks beside them.
     fn machines(&self) -> String {
         if self.records.is_empty() {
-            return "No reproduction is kept yet: `filch reproduce all`, then `filch results filch-reproduce`.\n"
-                .to_owned();
+            return "No reproduction is kept yet.\n".to_owned();
         }
         let marks = Standing::ALL.map(Standing::mark).join(" | ");
         let mut text = format!(
@@ -127,22 +145,13 @@ impl Page<'_> {
 
     /// The statements of a document.
     fn ledger(&self, Ledger { document, statements }: &Ledger) -> String {
-        let count = |is_so: fn(&Statement) -> bool| statements.iter().filter(|statement| is_so(statement)).count();
-        let mut text = format!(
-            "\n## {}\n\n{}, {}, on {}. {} statements: {} by claims, {} by scenarios and tests, {} not decided here in whole or in part.\n",
-            document.title,
-            document.authors,
-            document.venue,
-            document.machine,
-            statements.len(),
-            count(|statement| !statement.claims.is_empty()),
-            count(|statement| !statement.scenarios.is_empty() || !statement.tests.is_empty()),
-            count(|statement| statement.cannot.is_some()),
-        );
+        let Document { title, authors, venue, machine, .. } = document;
+        let mut text =
+            format!("# {title}\n\n{authors}, {venue}, on {machine}. {}.\n\n{}", counts(statements), self.legend());
         let (mut place, mut shown) = ("", BTreeMap::new());
         for statement in statements {
             if statement.place != place {
-                let _ = writeln!(text, "\n### {}", plain(&statement.place));
+                let _ = writeln!(text, "\n## {}", plain(&statement.place));
                 place = &statement.place;
             }
             text += &self.statement(statement, &mut shown);
@@ -203,7 +212,7 @@ impl Page<'_> {
     fn experiment(&self, experiment: &Experiment) -> String {
         let id = experiment.name.unwrap_or_default();
         let place = experiment.paper.map(|paper| format!(", {}", paper.place)).unwrap_or_default();
-        let mut text = format!("\n### {id}{place}: {}\n\n", plain(&experiment.question));
+        let mut text = format!("\n## {id}{place}: {}\n\n", plain(&experiment.question));
         if !experiment.differs.is_empty() {
             let _ = writeln!(text, "What differs here: {}\n", plain(&experiment.differs.join(" ")));
         }
@@ -217,9 +226,8 @@ impl Page<'_> {
             let failures = outcome.failures.iter().map(|failure| format!("**{}**", plain(failure)));
             let _ = writeln!(
                 text,
-                "- {letter}: [{}]({}/{}/{id}.json), commit {}{again}, `{arguments}`.{}",
+                "- {letter}: [{}]({}/{id}.json), commit {}{again}, `{arguments}`.{}",
                 day.split(' ').next().unwrap_or_default(),
-                self.results,
                 record.name,
                 outcome.commit,
                 failures.chain(kept.former()).map(|note| format!(" {note}")).collect::<String>(),
@@ -235,6 +243,18 @@ impl Page<'_> {
         }
         text
     }
+}
+
+/// How many statements there are, and what decides them.
+fn counts(statements: &[Statement]) -> String {
+    let count = |is_so: fn(&Statement) -> bool| statements.iter().filter(|statement| is_so(statement)).count();
+    format!(
+        "{} statements: {} by claims, {} by scenarios and tests, {} not decided here in whole or in part",
+        statements.len(),
+        count(|statement| !statement.claims.is_empty()),
+        count(|statement| !statement.scenarios.is_empty() || !statement.tests.is_empty()),
+        count(|statement| statement.cannot.is_some()),
+    )
 }
 
 /// Names of the form `group: name`, with each group once.
@@ -334,13 +354,17 @@ mod tests {
         small.reasons.clear();
         let mut third = record("64-core-c", &[("lace-fig5", &["reproduced", "not testable here"])]);
         third.outcomes[0].claims[0].changed = Some("its rule has changed");
-        let page = Page { records: &[small, large, third], results: "../results" }.text(&[ledger()]);
+        let pages = Pages { records: &[small, large, third] }.texts(&[ledger()]);
+        let names: Vec<&str> = pages.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["README.md", "lace.md", "own.md"]);
+        assert!(pages[0].1.contains("- [Lace: Non-blocking Split Deque for Work-Stealing](lace.md): 3 statements"));
+        let page = pages.into_iter().map(|(_, page)| page).collect::<String>();
         let lines = [
             "| A | 2-core-a | a processor · 2 processors ·  ·  | 1 | 0 | 0 | 0 | 0 | 1 holds, 1 does not hold |  |",
             "| B | 64-core-b | a processor · 2 processors ·  ·  | 0 | 1 | 0 | 1 | 0 |  |  |",
             "| C | 64-core-c | a processor · 2 processors ·  ·  | 0 | 0 | 0 | 1 | 1 |  |  |",
-            "## Lace: Non-blocking Split Deque for Work-Stealing",
-            "### section 1",
+            "# Lace: Non-blocking Split Deque for Work-Stealing",
+            "## section 1",
             "**It is &lt;lace-first>.** `lace-first` *Figures:* 1.5",
             "- lace-fig5, “claim 0 of lace-fig5” A ✓ evidence 0 of lace-fig5; B ✗ evidence 0 of lace-fig5 **Why:** it has 64; \
              C ≠ its rule has changed since",
@@ -348,14 +372,15 @@ mod tests {
             "**It is &lt;lace-second>.** `lace-second` *Departs:* It sleeps. *Found:* It is \\*false\\*.",
             "- scenarios of lace: `++|- s`, `+`; wool: `-`",
             "- tests in a.rs: `b`",
-            "### section 2",
+            "## section 2",
             "- lace-fig5, “claim 0 of lace-fig5” as above, `lace-first`",
             "- lace-fig5, “claim 7 of lace-fig5” not measured",
             "- not decided: It wants a cluster.",
-            "- B: [2027-01-15](../results/64-core-b/lace-fig5.json), commit abc, decided by commit def, `--size quick`.",
-            "## Questions of our own",
-            "### forks: What does a fork cost, in each style and on each kind of pool?",
-            "- A: [2027-01-15](../results/2-core-a/forks.json), commit abc, `--size quick`.",
+            "- B: [2027-01-15](64-core-b/lace-fig5.json), commit abc, decided by commit def, `--size quick`.",
+            "# Questions of our own",
+            "A is 2-core-a, B is 64-core-b, C is 64-core-c, the [index](README.md) says what the marks mean.",
+            "## forks: What does a fork cost, in each style and on each kind of pool?",
+            "- A: [2027-01-15](2-core-a/forks.json), commit abc, `--size quick`.",
             "- ours, “claim 0 of forks” A ✓ a\\|b\\_c \\[1, 2\\] &lt;",
             "- ours, “claim 1 of forks” A ✗ evidence 1 of forks",
         ];
@@ -363,7 +388,7 @@ mod tests {
         for line in lines {
             assert!(rest.any(|found| found == line), "{line}\nin its place in {page}");
         }
-        assert_eq!(page.matches("### section 1").count(), 1);
+        assert_eq!(page.matches("\n## section 1\n").count(), 1);
         assert!(page.contains(
             "on four Opteron 6168, 48 processors. 3 statements: 2 by claims, 1 by scenarios and tests, 1 not"
         ));
@@ -372,10 +397,8 @@ mod tests {
 
     #[test]
     fn without_records_the_ledgers_remain() {
-        let page = Page { records: &[], results: "results" }.text(&[ledger()]);
-        assert!(
-            page.contains("No reproduction is kept yet") && page.contains("“claim 0 of lace-fig5” not measured"),
-            "{page}"
-        );
+        let pages = Pages { records: &[] }.texts(&[ledger()]);
+        assert!(pages[0].1.contains("No reproduction is kept yet"), "{pages:?}");
+        assert!(pages[1].1.contains("“claim 0 of lace-fig5” not measured"), "{pages:?}");
     }
 }

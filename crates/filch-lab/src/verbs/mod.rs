@@ -7,7 +7,6 @@ mod list;
 mod peers;
 mod report;
 mod reproduce;
-mod results;
 mod run;
 mod trace;
 
@@ -29,7 +28,6 @@ pub(crate) fn run(verb: Verb) -> Result {
         Verb::List(flags) => list::list(&flags),
         Verb::Peers(flags) => peers::peers(&flags),
         Verb::Report(flags) => report::report(&flags),
-        Verb::Results(flags) => results::results(&flags),
         Verb::Build(flags) => build::build(&flags),
         Verb::Check(passed) => hand_over(&Executable::Check, &with("check", passed.arguments)),
         Verb::Stress(passed) => hand_over(&Executable::Check, &with("stress", passed.arguments)),

@@ -120,11 +120,10 @@ fn unwritable_files_are_found_before_measuring() {
 
 #[test]
 fn every_verb_has_help_with_examples() {
-    let verbs: [&[&str]; 18] = [
+    let verbs: [&[&str]; 17] = [
         &["compare"],
         &["experiment"],
         &["reproduce"],
-        &["results"],
         &["build"],
         &["run"],
         &["list"],

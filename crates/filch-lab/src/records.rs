@@ -1,9 +1,10 @@
-//! `filch results`: keeps reproductions in the repository, small, and writes the page about all that are kept.
+//! The example `records`: keeps reproductions in the repository, small, and writes the pages about all that are kept.
 
 use std::fs;
 use std::io::{ErrorKind, Write};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
+use clap::Parser;
 use filch_protocol::Machine;
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -14,13 +15,11 @@ use crate::experiment::claim::decide;
 use crate::experiment::probe;
 use crate::experiments::{all, find};
 use crate::export::json::{self, write_file};
-use crate::export::markdown::{Reasons, Record, page};
+use crate::export::markdown::{self, Reasons, Record};
 use crate::export::rivals::{self, Measured};
-use crate::flags::Results as Flags;
 use crate::kept::{Kept, totals};
 use crate::outcome::Outcome;
 use crate::summary::summarize;
-use crate::terminal::{FILE, colour, paint};
 
 /// The file of a folder of records that says why claims do not hold there.
 const REASONS: &str = "why.json";
@@ -29,7 +28,32 @@ const REASONS: &str = "why.json";
 const RUNTIMES: &str = "runtime-benchmarks";
 const RIVALS: &str = "rivals";
 
-pub(crate) fn results(flags: &Flags) -> Result {
+/// Keeps reproductions in this repository, and writes the pages of its folder `results`.
+#[derive(Clone, Debug, Parser)]
+#[command(
+    name = "records",
+    after_help = "\
+Examples:
+  cargo run -p filch-lab --example records                         write the pages again
+  cargo run -p filch-lab --example records -- filch-reproduce      keep this folder's verdicts, tables and lines, too
+  cargo run -p filch-lab --example records -- --redecide ff-fig8   decide this experiment's claims again, from its lines"
+)]
+pub(crate) struct Flags {
+    /// A folder of `filch reproduce` to keep
+    #[arg(value_name = "FOLDER")]
+    folder: Option<PathBuf>,
+    /// Name to keep it under [default: its machine, such as 2-core-amd-epyc]
+    #[arg(long = "as", value_name = "NAME", requires = "folder")]
+    name: Option<String>,
+    /// Experiments whose kept lines to decide again, since their claims have changed
+    #[arg(long, value_name = "ID,…", value_delimiter = ',')]
+    redecide: Vec<String>,
+    /// Folder of all that is kept, and of the pages
+    #[arg(long, value_name = "FOLDER", default_value = concat!(env!("CARGO_MANIFEST_DIR"), "/../../results"))]
+    into: PathBuf,
+}
+
+pub(crate) fn run(flags: &Flags) -> Result {
     let mut out = std::io::stdout().lock();
     if let Some(folder) = &flags.folder {
         let outcomes = outcomes(folder)?;
@@ -43,10 +67,10 @@ pub(crate) fn results(flags: &Flags) -> Result {
         for outcome in &outcomes {
             keep(outcome, folder, &kept)?;
             if outcome.commit.contains("+changes") {
-                eprintln!("filch: {} was measured with sources that no commit has", outcome.id);
+                eprintln!("{} was measured with sources that no commit has", outcome.id);
             }
         }
-        writeln!(out, "{} experiments: {}", outcomes.len(), paint(&kept.display().to_string(), FILE, colour()))?;
+        writeln!(out, "{} experiments: {}", outcomes.len(), kept.display())?;
     }
     for id in &flags.redecide {
         let names = decide_again(&flags.into, id)?;
@@ -59,23 +83,26 @@ pub(crate) fn results(flags: &Flags) -> Result {
             writeln!(out, "{}: {totals}", record.name)?;
         }
         let file = flags.into.join(&record.name).join(REASONS);
-        record
-            .idle_reasons()
-            .iter()
-            .for_each(|claim| eprintln!("filch: {} explains what holds: {claim}", file.display()));
+        record.idle_reasons().iter().for_each(|claim| eprintln!("{} explains what holds: {claim}", file.display()));
     }
     let missing = all().into_iter().filter(Experiment::is_reproduction).filter_map(|experiment| experiment.name);
     let is_kept = |id: &&str| records.iter().any(|record| record.outcomes.iter().any(|kept| kept.outcome.id == *id));
     let missing: Vec<&str> = missing.filter(|id| !is_kept(id)).collect();
-    write_file(&flags.output, page(&records, &between(&flags.output, &flags.into)))?;
-    write_file(&flags.rivals, rivals::page(&measured(&records, &flags.into)?))?;
     if !missing.is_empty() {
         writeln!(out, "Not measured yet: {}", missing.join(", "))?;
     }
-    for page in [&flags.output, &flags.rivals] {
-        writeln!(out, "Page: {}", paint(&page.display().to_string(), FILE, colour()))?;
+    for (name, page) in pages(&records, &flags.into)? {
+        write_file(&flags.into.join(name), page)?;
     }
+    writeln!(out, "Pages: {}", flags.into.join(markdown::INDEX).display())?;
     Ok(())
+}
+
+/// Returns all pages, by file name.
+fn pages(records: &[Record], folder: &Path) -> Result<Vec<(String, String)>> {
+    let mut pages = markdown::pages(records);
+    pages.push((format!("{RIVALS}.md"), rivals::page(&measured(records, folder)?)));
+    Ok(pages)
 }
 
 /// Decides the claims of an experiment again, from the lines of every machine that has some; returns the machines'
@@ -171,41 +198,19 @@ fn name_of(machine: &Machine) -> String {
     format!("{}-core-{}", machine.cores, words.collect::<Vec<_>>().join("-"))
 }
 
-/// Returns the relative path from a file to a folder, for links.
-fn between(file: &Path, folder: &Path) -> String {
-    let parts = |path: &Path| -> Vec<String> {
-        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
-        let parts = path.components().filter(|part| !matches!(part, Component::CurDir));
-        parts.map(|part| part.as_os_str().to_string_lossy().into_owned()).collect()
-    };
-    let here = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let (from, to) = (parts(here), parts(folder));
-    let common = from.iter().zip(&to).take_while(|(one, other)| one == other).count();
-    let up = vec!["..".to_owned(); from.len() - common];
-    up.into_iter().chain(to[common..].iter().cloned()).collect::<Vec<_>>().join("/")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::outcome::tests::outcome;
 
     #[test]
-    fn the_committed_page_is_that_of_the_committed_records() {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let file = root.join("docs/results.md");
-        let records = records(&root.join("results")).expect("outcomes");
-        let rivals = rivals::page(&measured(&records, &root.join("results")).expect("kept runs"));
-        for (file, page) in [(file, page(&records, "../results")), (root.join("docs/rivals.md"), rivals)] {
-            if std::env::var_os("FILCH_BLESS").is_some() {
-                fs::write(&file, &page).expect("the page is writable");
-            }
-            let written = fs::read_to_string(&file).unwrap_or_default();
-            assert!(
-                written == page,
-                "{} is out of date: FILCH_BLESS=1 cargo test -p filch-lab committed, or `filch results`",
-                file.display()
-            );
+    fn the_committed_pages_are_those_of_the_committed_records() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../results");
+        let records = records(&root).expect("outcomes");
+        let pages = pages(&records, &root).expect("kept runs");
+        for (name, page) in &pages {
+            let written = fs::read_to_string(root.join(name)).unwrap_or_default();
+            assert!(written == *page, "results/{name} is out of date: cargo run -p filch-lab --example records");
         }
         // Every link leads to a file, and the lines can be read.
         for record in &records {
@@ -216,7 +221,7 @@ mod tests {
                 record.name
             );
             for Kept { experiment, outcome, .. } in &record.outcomes {
-                let lines = root.join("results").join(&record.name).join(format!("{}.jsonl.gz", outcome.id));
+                let lines = root.join(&record.name).join(format!("{}.jsonl.gz", outcome.id));
                 assert!(lines.with_extension("").with_extension("csv").is_file(), "{}", lines.display());
                 match experiment.probe {
                     None => assert!(json::read(&lines).is_ok_and(|runs| !runs.is_empty()), "{}", lines.display()),
@@ -240,15 +245,8 @@ mod tests {
             fs::write(from.join(format!("{id}.csv")), "program\n").unwrap();
             fs::write(from.join(format!("{id}.jsonl")), line.repeat(200)).unwrap();
         }
-        let flags = Flags {
-            folder: Some(from.clone()),
-            name: None,
-            redecide: Vec::new(),
-            into: into.clone(),
-            output: base.join("docs.md"),
-            rivals: base.join("rivals.md"),
-        };
-        results(&flags).unwrap();
+        let flags = Flags { folder: Some(from.clone()), name: None, redecide: Vec::new(), into: into.clone() };
+        run(&flags).unwrap();
         let found = records(&into).unwrap();
         assert_eq!((found.len(), found[0].name.as_str()), (1, "2-core-a-processor"));
         let ids: Vec<&str> = found[0].outcomes.iter().map(|kept| kept.outcome.id.as_str()).collect();
@@ -256,19 +254,20 @@ mod tests {
         let packed = into.join("2-core-a-processor/forks.jsonl.gz");
         assert!(fs::metadata(&packed).unwrap().len() < (line.len() * 10) as u64);
         assert_eq!(json::read(&packed).unwrap().len(), 200);
-        let written = fs::read_to_string(base.join("docs.md")).unwrap();
-        assert!(written.contains("(kept/2-core-a-processor/forks.json)"), "{written}");
+        let page = || fs::read_to_string(into.join("own.md")).unwrap();
+        let written = page();
+        assert!(written.contains("(2-core-a-processor/forks.json)"), "{written}");
         // Twice the same: nothing changes.
         let before = fs::read(&packed).unwrap();
-        results(&flags).unwrap();
-        assert_eq!((fs::read(&packed).unwrap(), fs::read_to_string(base.join("docs.md")).unwrap()), (before, written));
+        run(&flags).unwrap();
+        assert_eq!((fs::read(&packed).unwrap(), page()), (before, written));
         let why = into.join("2-core-a-processor").join(REASONS);
         fs::write(&why, r#"{"forks": {"claim 0 of forks": "nobody knows"}}"#).unwrap();
         assert_eq!(records(&into).unwrap()[0].idle_reasons(), ["forks: claim 0 of forks"], "it holds");
         fs::write(&why, r#"{"forks": "nobody knows"}"#).unwrap();
-        assert!(matches!(results(&flags), Err(Error::Usage(text)) if text.contains("why.json is damaged")));
+        assert!(matches!(run(&flags), Err(Error::Usage(text)) if text.contains("why.json is damaged")));
         fs::write(&why, "{}").unwrap();
-        results(&Flags { folder: None, redecide: vec!["forks".to_owned()], ..flags.clone() }).unwrap();
+        run(&Flags { folder: None, redecide: vec!["forks".to_owned()], ..flags.clone() }).unwrap();
         let [forks, cutoff] = &records(&into).unwrap()[0].outcomes[..] else { panic!("two outcomes") };
         let (forks, cutoff) = (&forks.outcome, &cutoff.outcome);
         let names = |claims: &[&str]| claims.iter().map(ToString::to_string).collect::<Vec<_>>();
@@ -277,18 +276,16 @@ mod tests {
         assert_eq!((forks.commit.as_str(), forks.decided_by.is_some()), ("abc", true), "measured by another commit");
         assert_eq!((cutoff.claims[0].claim.as_str(), &cutoff.decided_by), ("claim 0 of cutoff", &None));
         let unknown = Flags { folder: None, redecide: vec!["lace-fig5".to_owned()], ..flags.clone() };
-        assert!(matches!(results(&unknown), Err(Error::Usage(text)) if text.contains("has no lines of lace-fig5")));
-        let empty = Flags { folder: Some(into), ..flags };
-        assert!(matches!(results(&empty), Err(Error::Usage(why)) if why.contains("holds no reproduction")));
+        assert!(matches!(run(&unknown), Err(Error::Usage(text)) if text.contains("has no lines of lace-fig5")));
+        let empty = Flags { folder: Some(into.clone()), ..flags };
+        assert!(matches!(run(&empty), Err(Error::Usage(why)) if why.contains("holds no reproduction")));
         fs::remove_dir_all(base).unwrap();
     }
 
     #[test]
-    fn names_and_links_are_plain() {
+    fn names_are_plain() {
         let machine = |processor: &str| Machine { processor: processor.to_owned(), cores: 8, ..Machine::default() };
         assert_eq!(name_of(&machine("Intel(R) Xeon(R) CPU @ 2.20GHz")), "8-core-intel-xeon");
         assert_eq!(name_of(&machine("AMD EPYC 9B14")), "8-core-amd-epyc-9b14");
-        assert_eq!(between(Path::new("docs/results.md"), Path::new("results")), "../results");
-        assert_eq!(between(Path::new("page.md"), Path::new("./results")), "results");
     }
 }
