@@ -226,7 +226,7 @@ pub enum Leaps {
     ///
     /// After 32 failures a worker has waited some 25 µs. An unrelated task that it takes sooner delays its awaited
     /// task: on sixteen processors a product of matrices with leaves of 4 µs takes 2, 1.5 and 1 times as long if
-    /// workers look further after 1, 8, and 16 to 64 failures (docs/measured.md).
+    /// workers look further after 1, 8, and 16 to 64 failures.
     #[default]
     ByStrategy,
     /// This many.
