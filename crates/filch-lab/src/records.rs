@@ -28,6 +28,11 @@ const REASONS: &str = "why.json";
 const RUNTIMES: &str = "runtime-benchmarks";
 const RIVALS: &str = "rivals";
 
+/// Whether pages are made from the experiment's lines. Others are not kept: they are three quarters of all measurements.
+fn needs_lines(experiment: &Experiment) -> bool {
+    experiment.probe.is_some() || experiment.name.is_some_and(|name| [RUNTIMES, RIVALS].contains(&name))
+}
+
 /// Keeps reproductions in this repository, and writes the pages of its folder `results`.
 #[derive(Clone, Debug, Parser)]
 #[command(
@@ -35,7 +40,7 @@ const RIVALS: &str = "rivals";
     after_help = "\
 Examples:
   cargo run -p filch-lab --example records                         write the pages again
-  cargo run -p filch-lab --example records -- filch-reproduce      keep this folder's verdicts, tables and lines, too
+  cargo run -p filch-lab --example records -- filch-reproduce      keep this folder's verdicts and tables, too
   cargo run -p filch-lab --example records -- --redecide ff-fig8   decide this experiment's claims again, from its lines"
 )]
 pub(crate) struct Flags {
@@ -114,6 +119,9 @@ fn decide_again(into: &Path, id: &str) -> Result<Vec<String>> {
         let folder = into.join(&record.name);
         let Some(mut outcome) = Outcome::read(&folder, id)? else { continue };
         let lines = folder.join(format!("{id}.jsonl.gz"));
+        if !lines.is_file() {
+            continue;
+        }
         let decided = match experiment.probe {
             Some(_) => experiment.findings(&probe::lines(&lines)?).unwrap_or_default().decided,
             None => decide(&experiment, &summarize(&json::read(&lines)?, &[]), outcome.machine.cores),
@@ -175,18 +183,19 @@ fn reasons(file: &Path) -> Result<Reasons> {
     }
 }
 
-/// Keeps an outcome and its table as they are, and its lines compressed.
+/// Keeps an outcome and its table as they are, and its lines compressed if pages need them.
 fn keep(outcome: &Outcome, from: &Path, to: &Path) -> Result {
     let read = |ending: &str| {
         let file = from.join(format!("{}.{ending}", outcome.id));
         fs::read(&file).map_err(|error| usage(format!("cannot read {}: {error}", file.display())))
     };
     let file = |ending: &str| to.join(format!("{}.{ending}", outcome.id));
-    let (table, lines) = (read("csv")?, read("jsonl")?);
-    let mut packed = GzEncoder::new(Vec::new(), Compression::best());
-    let packed = packed.write_all(&lines).and_then(|()| packed.finish());
-    write_file(&file("jsonl.gz"), packed.map_err(Error::Output)?)?;
-    write_file(&file("csv"), table)?;
+    write_file(&file("csv"), read("csv")?)?;
+    if needs_lines(&find(&outcome.id)?) {
+        let mut packed = GzEncoder::new(Vec::new(), Compression::best());
+        let packed = packed.write_all(&read("jsonl")?).and_then(|()| packed.finish());
+        write_file(&file("jsonl.gz"), packed.map_err(Error::Output)?)?;
+    }
     outcome.write(to)
 }
 
@@ -212,23 +221,13 @@ mod tests {
             let written = fs::read_to_string(root.join(name)).unwrap_or_default();
             assert!(written == *page, "results/{name} is out of date: cargo run -p filch-lab --example records");
         }
-        // Every link leads to a file, and the lines can be read.
         for record in &records {
-            assert_eq!(
-                record.idle_reasons(),
-                Vec::<String>::new(),
-                "{} explains what needs no explanation",
-                record.name
-            );
+            let idle = record.idle_reasons();
+            assert!(idle.is_empty(), "{} explains what needs no explanation: {idle:?}", record.name);
             for Kept { experiment, outcome, .. } in &record.outcomes {
-                let lines = root.join(&record.name).join(format!("{}.jsonl.gz", outcome.id));
-                assert!(lines.with_extension("").with_extension("csv").is_file(), "{}", lines.display());
-                match experiment.probe {
-                    None => assert!(json::read(&lines).is_ok_and(|runs| !runs.is_empty()), "{}", lines.display()),
-                    Some(_) => {
-                        assert!(probe::lines(&lines).is_ok_and(|lines| !lines.is_empty()), "{}", lines.display());
-                    }
-                }
+                let file = |ending: &str| root.join(&record.name).join(format!("{}.{ending}", outcome.id)).is_file();
+                let missing = format!("{} of {}", outcome.id, record.name);
+                assert_eq!((file("csv"), file("jsonl.gz")), (true, needs_lines(experiment)), "{missing}");
             }
         }
     }
@@ -240,7 +239,7 @@ mod tests {
         fs::create_dir_all(&from).unwrap();
         let of = |id: &str| Outcome { commit: "abc".to_owned(), ..outcome(id, &["reproduced"]) };
         let line = serde_json::to_string(&crate::record::tests::run("fib", "rayon", 1, 1.0)).unwrap() + "\n";
-        for id in ["forks", "cutoff"] {
+        for id in ["rivals", "forks"] {
             of(id).write(&from).unwrap();
             fs::write(from.join(format!("{id}.csv")), "program\n").unwrap();
             fs::write(from.join(format!("{id}.jsonl")), line.repeat(200)).unwrap();
@@ -250,8 +249,9 @@ mod tests {
         let found = records(&into).unwrap();
         assert_eq!((found.len(), found[0].name.as_str()), (1, "2-core-a-processor"));
         let ids: Vec<&str> = found[0].outcomes.iter().map(|kept| kept.outcome.id.as_str()).collect();
-        assert_eq!(ids, ["forks", "cutoff"], "in the order of the list");
-        let packed = into.join("2-core-a-processor/forks.jsonl.gz");
+        assert_eq!(ids, ["forks", "rivals"], "in the order of the list");
+        assert!(!into.join("2-core-a-processor/forks.jsonl.gz").exists(), "no page needs them");
+        let packed = into.join("2-core-a-processor/rivals.jsonl.gz");
         assert!(fs::metadata(&packed).unwrap().len() < (line.len() * 10) as u64);
         assert_eq!(json::read(&packed).unwrap().len(), 200);
         let page = || fs::read_to_string(into.join("own.md")).unwrap();
@@ -267,16 +267,16 @@ mod tests {
         fs::write(&why, r#"{"forks": "nobody knows"}"#).unwrap();
         assert!(matches!(run(&flags), Err(Error::Usage(text)) if text.contains("why.json is damaged")));
         fs::write(&why, "{}").unwrap();
-        run(&Flags { folder: None, redecide: vec!["forks".to_owned()], ..flags.clone() }).unwrap();
-        let [forks, cutoff] = &records(&into).unwrap()[0].outcomes[..] else { panic!("two outcomes") };
-        let (forks, cutoff) = (&forks.outcome, &cutoff.outcome);
+        run(&Flags { folder: None, redecide: vec!["rivals".to_owned()], ..flags.clone() }).unwrap();
+        let [forks, rivals] = &records(&into).unwrap()[0].outcomes[..] else { panic!("two outcomes") };
+        let (rivals, forks) = (&rivals.outcome, &forks.outcome);
         let names = |claims: &[&str]| claims.iter().map(ToString::to_string).collect::<Vec<_>>();
-        let today: Vec<&str> = find("forks").unwrap().claims.iter().map(|claim| claim.text).collect();
-        assert_eq!(forks.claims.iter().map(|told| told.claim.clone()).collect::<Vec<_>>(), names(&today));
-        assert_eq!((forks.commit.as_str(), forks.decided_by.is_some()), ("abc", true), "measured by another commit");
-        assert_eq!((cutoff.claims[0].claim.as_str(), &cutoff.decided_by), ("claim 0 of cutoff", &None));
-        let unknown = Flags { folder: None, redecide: vec!["lace-fig5".to_owned()], ..flags.clone() };
-        assert!(matches!(run(&unknown), Err(Error::Usage(text)) if text.contains("has no lines of lace-fig5")));
+        let today: Vec<&str> = find("rivals").unwrap().claims.iter().map(|claim| claim.text).collect();
+        assert_eq!(rivals.claims.iter().map(|told| told.claim.clone()).collect::<Vec<_>>(), names(&today));
+        assert_eq!((rivals.commit.as_str(), rivals.decided_by.is_some()), ("abc", true), "measured by another commit");
+        assert_eq!((forks.claims[0].claim.as_str(), &forks.decided_by), ("claim 0 of forks", &None));
+        let unknown = Flags { folder: None, redecide: vec!["forks".to_owned()], ..flags.clone() };
+        assert!(matches!(run(&unknown), Err(Error::Usage(text)) if text.contains("has no lines of forks")));
         let empty = Flags { folder: Some(into.clone()), ..flags };
         assert!(matches!(run(&empty), Err(Error::Usage(why)) if why.contains("holds no reproduction")));
         fs::remove_dir_all(base).unwrap();

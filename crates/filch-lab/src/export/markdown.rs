@@ -58,9 +58,9 @@ stale. Then comes the strongest evidence against the claim, and **Why** what we 
 `filch check NAME` explores the scenarios of a queue or protocol, and `filch reproduce ID` measures an experiment
 again.
 
-Each machine has a folder, and each experiment there has its verdicts with their evidence (`.json`), its table (`.csv`)
-and its lines (`.jsonl.gz`), from which `filch report` makes the page with all plots. `why.json` says why claims do not
-hold there.
+Each machine has a folder, and each experiment there has its verdicts with their evidence (`.json`) and its table
+(`.csv`), and lines (`.jsonl.gz`) if a page is made from them: `filch report` makes one with all plots. `why.json` says
+why claims do not hold there. A table without verdicts is quoted in `docs/measured.md`.
 
 ";
 
