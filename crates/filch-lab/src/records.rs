@@ -28,7 +28,7 @@ const REASONS: &str = "why.json";
 const RUNTIMES: &str = "runtime-benchmarks";
 const RIVALS: &str = "rivals";
 
-/// Whether pages are made from the experiment's lines. Others are not kept: they are three quarters of all measurements.
+/// Whether pages are made from the experiment's lines. Others are not kept, because they are many.
 fn needs_lines(experiment: &Experiment) -> bool {
     experiment.probe.is_some() || experiment.name.is_some_and(|name| [RUNTIMES, RIVALS].contains(&name))
 }
@@ -41,7 +41,7 @@ fn needs_lines(experiment: &Experiment) -> bool {
 Examples:
   cargo run -p filch-lab --example records                         write the pages again
   cargo run -p filch-lab --example records -- filch-reproduce      keep this folder's verdicts and tables, too
-  cargo run -p filch-lab --example records -- --redecide ff-fig8   decide this experiment's claims again, from its lines"
+  cargo run -p filch-lab --example records -- --redecide ff-fig8   decide its claims again, from its lines"
 )]
 pub(crate) struct Flags {
     /// A folder of `filch reproduce` to keep

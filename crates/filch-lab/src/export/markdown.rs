@@ -7,7 +7,7 @@ use std::fmt::Write;
 use super::html::date;
 use crate::experiment::Experiment;
 use crate::experiment::origin::{Origin, Standing};
-use crate::experiment::paper::Document;
+use crate::experiment::paper::{Document, Paper};
 use crate::kept::{Kept, KeptClaim, totals};
 use crate::ledger::{self, Ledger, Named, Statement};
 
@@ -48,8 +48,7 @@ impl Record {
 const HEAD: &str = "\
 # What held, on which processor
 
-<!-- The example `records` of filch-lab writes this page and those beside it from `crates/filch-lab/ledger` and the
-folders here. -->
+<!-- The example `records` of filch-lab writes the pages here from `crates/filch-lab/ledger` and the folders. -->
 
 One page for each document has its statements, in its order, with what decides each. A claim is decided by its rule
 from our measurements, with the whole 95 % interval of every number that it concerns: ✓ it was reproduced, ✗ it was
@@ -92,18 +91,26 @@ impl Pages<'_> {
         for ledger in ledgers {
             let name = format!("{}.md", ledger.document.name);
             let _ = writeln!(index, "- [{}]({name}): {}", ledger.document.title, counts(&ledger.statements));
-            let is_its = |experiment: &&&Experiment| {
+            let is_its = |experiment: &mut &Experiment| {
                 experiment.paper.is_some_and(|paper| std::ptr::eq(paper.document, ledger.document))
             };
-            let its = experiments.iter().filter(is_its).map(|experiment| self.experiment(experiment));
-            pages.push((name, self.ledger(ledger) + &its.collect::<String>()));
+            let its = experiments.extract_if(.., is_its).map(|experiment| self.experiment(experiment));
+            let text = self.ledger(ledger) + &its.collect::<String>();
+            pages.push((name, text));
         }
-        let own = experiments.iter().filter(|experiment| experiment.paper.is_none());
-        let own: String = own.map(|experiment| self.experiment(experiment)).collect();
+        let own = experiments.into_iter().map(|experiment| {
+            let source = experiment.paper.map(|Paper { document, .. }| {
+                format!("\nThe next is of {}: {}, {}.\n", document.title, document.authors, document.venue)
+            });
+            source.unwrap_or_default() + &self.experiment(experiment)
+        });
+        let own: String = own.collect();
         pages.push((OWN.to_owned(), format!("# Questions of our own\n\n{}{own}", self.legend())));
         let _ = writeln!(
             index,
-            "- [Questions of our own]({OWN})\n- [Rivals](rivals.md): other schedulers beside filch\n- [Mutations](mutation.md): which small mistakes in the sources the tests find"
+            "- [Questions of our own]({OWN})\n\
+             - [Rivals](rivals.md): other schedulers beside filch\n\
+             - [Mutations](mutation.md): which small mistakes in the sources the tests find"
         );
         pages.insert(0, (INDEX.to_owned(), index));
         pages
@@ -111,9 +118,8 @@ impl Pages<'_> {
 
     /// The letters of machines, in a line.
     fn legend(&self) -> String {
-        let letters = self.lettered().map(|(letter, record)| format!("{letter} is {}", record.name));
-        let letters = letters.chain(["the [index]".to_owned() + &format!("({INDEX}) says what the marks mean.")]);
-        format!("{}\n", letters.collect::<Vec<_>>().join(", "))
+        let letters = self.lettered().map(|(letter, record)| format!("{letter} is {}. ", record.name));
+        format!("{}The [index]({INDEX}) says what the marks mean.\n", letters.collect::<String>())
     }
 
     /// The machines with their letters, and the totals of documents' claims; ours and checks beside them.
@@ -341,7 +347,14 @@ mod tests {
 
     #[test]
     fn statements_stand_in_order_with_what_decides_them() {
-        let mut small = record("2-core-a", &[("forks", &["holds", "does not hold"]), ("lace-fig5", &["reproduced"])]);
+        let mut small = record(
+            "2-core-a",
+            &[
+                ("forks", &["holds", "does not hold"]),
+                ("lace-fig5", &["reproduced"]),
+                ("runtime-benchmarks", &["holds"]),
+            ],
+        );
         let mut large = record("64-core-b", &[("lace-fig5", &["not reproduced", "not testable here"])]);
         large.outcomes[0].outcome.decided_by = Some("def".to_owned());
         small.outcomes[0].claims[0].told.why = "a|b_c [1, 2] <".to_owned();
@@ -360,7 +373,7 @@ mod tests {
         assert!(pages[0].1.contains("- [Lace: Non-blocking Split Deque for Work-Stealing](lace.md): 3 statements"));
         let page = pages.into_iter().map(|(_, page)| page).collect::<String>();
         let lines = [
-            "| A | 2-core-a | a processor · 2 processors ·  ·  | 1 | 0 | 0 | 0 | 0 | 1 holds, 1 does not hold |  |",
+            "| A | 2-core-a | a processor · 2 processors ·  ·  | 1 | 0 | 0 | 0 | 0 | 2 hold, 1 does not hold |  |",
             "| B | 64-core-b | a processor · 2 processors ·  ·  | 0 | 1 | 0 | 1 | 0 |  |  |",
             "| C | 64-core-c | a processor · 2 processors ·  ·  | 0 | 0 | 0 | 1 | 1 |  |  |",
             "# Lace: Non-blocking Split Deque for Work-Stealing",
@@ -378,11 +391,13 @@ mod tests {
             "- not decided: It wants a cluster.",
             "- B: [2027-01-15](64-core-b/lace-fig5.json), commit abc, decided by commit def, `--size quick`.",
             "# Questions of our own",
-            "A is 2-core-a, B is 64-core-b, C is 64-core-c, the [index](README.md) says what the marks mean.",
+            "A is 2-core-a. B is 64-core-b. C is 64-core-c. The [index](README.md) says what the marks mean.",
             "## forks: What does a fork cost, in each style and on each kind of pool?",
             "- A: [2027-01-15](2-core-a/forks.json), commit abc, `--size quick`.",
             "- ours, “claim 0 of forks” A ✓ a\\|b\\_c \\[1, 2\\] &lt;",
             "- ours, “claim 1 of forks” A ✗ evidence 1 of forks",
+            "The next is of runtime-benchmarks: tzcnt, README of its source code, July 2026.",
+            "- ours, “claim 0 of runtime-benchmarks” A ✓ evidence 0 of runtime-benchmarks",
         ];
         let mut rest = page.lines();
         for line in lines {
