@@ -196,7 +196,7 @@ pub fn replay(
             }
             let step = machine.steps.len();
             let Some(actor) = schedule.steps.get(step) else {
-                return Some(machine.enabled().trailing_zeros() as usize);
+                return machine.first_enabled();
             };
             let process = actor.role * machine.threads.len() + actor.thread;
             let able = actor.thread < machine.threads.len() && machine.is_enabled(process);

@@ -105,7 +105,7 @@ impl Runner {
             }
             if let Some(violation) = machine().violation.take() {
                 end = Some(End::Failed(violation));
-            } else if machine().enabled() != 0 {
+            } else if machine().first_enabled().is_some() {
                 match next(machine(), Phase::Choose) {
                     Some(process) => {
                         machine().step(process);

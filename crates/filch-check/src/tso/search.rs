@@ -53,11 +53,12 @@ impl Search {
 
     pub(super) fn choose(&mut self, machine: &mut Machine) -> usize {
         let step = machine.steps.len();
-        let enabled = machine.enabled();
         if self.redundant {
-            return enabled.trailing_zeros() as usize;
+            return machine.first_enabled().expect("the caller asked");
         }
+        // Most steps repeat the decisions of the last execution.
         if step == self.frames.len() {
+            let enabled = machine.enabled();
             let awake = enabled & !self.sleep;
             if awake == 0 {
                 self.redundant = true;

@@ -61,6 +61,12 @@ impl Machine {
         }
     }
 
+    /// Returns the first process that can take a step, if any can.
+    pub(crate) fn first_enabled(&self) -> Option<usize> {
+        (0..self.processes()).find(|&process| self.is_enabled(process))
+    }
+
+    /// Returns the set of the processes that can take a step.
     pub(crate) fn enabled(&self) -> u16 {
         (0..self.processes()).filter(|&process| self.is_enabled(process)).fold(0, |set, process| set | 1 << process)
     }

@@ -264,7 +264,8 @@ impl Machine {
     }
 
     pub(crate) fn processes(&self) -> usize {
-        3 * self.threads.len()
+        let buffers = usize::from(self.processor.buffer > 0) + usize::from(self.processor.coalesces);
+        (1 + buffers) * self.threads.len()
     }
 
     /// Returns a process's thread and role: 0 the thread, 1 its buffer, 2 the extra entry.
