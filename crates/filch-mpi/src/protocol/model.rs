@@ -6,6 +6,7 @@
 //! of its death; and rank 0 hears of it at any later time.
 
 use std::collections::{HashMap, VecDeque};
+use std::rc::Rc;
 
 use super::*;
 
@@ -255,24 +256,27 @@ impl State {
 
 /// Explores all states. Returns their number, or what is wrong with one.
 fn explore(start: State, tasks: u32) -> Result<usize, &'static str> {
-    let mut numbers = HashMap::from([(start.clone(), 0_usize)]);
+    let start = Rc::new(start);
+    let mut numbers = HashMap::from([(Rc::clone(&start), 0)]);
     let mut open = VecDeque::from([start]);
     let (mut before, mut ends) = (vec![Vec::new()], Vec::new());
-    while let Some(state) = open.pop_front() {
+    // States are numbered as they are found, and visited in that order.
+    for number in 0.. {
+        let Some(state) = open.pop_front() else { break };
         if let Some(wrong) = state.wrong(tasks) {
             return Err(wrong);
         }
-        let number = numbers[&state];
         if state.is_over() {
             ends.push(number);
         }
         for next in state.next() {
-            let fresh = numbers.len();
-            let at = *numbers.entry(next.clone()).or_insert(fresh);
-            if at == fresh {
+            let at = numbers.get(&next).copied().unwrap_or_else(|| {
+                let next = Rc::new(next);
+                open.push_back(Rc::clone(&next));
+                numbers.insert(next, before.len());
                 before.push(Vec::new());
-                open.push_back(next);
-            }
+                before.len() - 1
+            });
             before[at].push(number);
         }
     }
