@@ -154,7 +154,7 @@ impl Proof {
         }
     }
 
-    /// Returns a configuration in which a lemma is false, as text; or would be, if its bound were so many times as high.
+    /// Returns a configuration in which a lemma is false, or would be if its bound were so many times as high, as text.
     fn refutes(&self, lemma: Lemma, step: &Step<'_>, idle: f64, times: f64) -> Option<String> {
         let false_one = self.says(lemma, step, idle).into_iter().find(|sides| !sides.hold(times))?;
         Some(format!("{}: {:.4}, not {:.4}", written(&step.before), false_one.is, times * false_one.least))

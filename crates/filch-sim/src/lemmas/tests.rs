@@ -88,8 +88,8 @@ impl Proof {
     }
 }
 
-/// Mended, all lemmas hold in all configurations of small computations, or those that need no probability of success and
-/// A.11 if requests stay; bounds that are higher by 30 % are refused.
+/// Mended, all lemmas hold in all configurations of small computations; if requests stay, A.11 and those that need no
+/// probability of success. Bounds that are higher by 30 % are refused.
 #[test]
 fn mended_lemmas_hold_and_higher_bounds_do_not() {
     let mut refused = HashSet::new();
@@ -211,8 +211,8 @@ fn expected_idle_tokens_are_those_of_runs() {
     assert!(cases > 100.0 && (sum / f64::sqrt(cases)).abs() < 3.0, "{sum} of {cases}");
 }
 
-/// The deques alone determine what follows if the sender begins, or requests last for a step. If they stay, lemma A.6 is
-/// false of the deques, too: of the mean probability over the requests with which a run reaches them.
+/// The deques alone determine what follows if the sender begins, or requests last for a step. If they stay, lemma A.6
+/// is false of the deques, too: of the mean probability over the requests with which a run reaches them.
 #[test]
 fn requests_are_part_of_the_configuration() {
     let dag = graph("((1|1)|(2|1))").dag();
