@@ -9,7 +9,7 @@ use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::{self, ThreadId};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use common::{pool, pool_of, wait_for, watchdog};
 use filch::inside::host::Crew;
@@ -270,6 +270,7 @@ fn a_leapfrogger_puts_back_a_task_stolen_too_late() {
 #[test]
 fn a_post_reaches_a_worker_that_falls_asleep() {
     static CREW: OnceLock<Crew> = OnceLock::new();
+    static POSTS: AtomicU32 = AtomicU32::new(0);
     static VISITS: AtomicU32 = AtomicU32::new(0);
     fn post(job: impl FnOnce() + Send) {
         let crew = CREW.get().expect("there is one");
@@ -287,10 +288,17 @@ fn a_post_reaches_a_worker_that_falls_asleep() {
             s.spawn(move || seat.run(2 << 20, || (), || ()));
         }
         for attempts in 0..30 {
-            post(move || MEANWHILE.set(Some((attempts, || post(visits)))));
-            // A worker that sleeps earlier makes no such attempt; another post wakes it.
+            post(move || {
+                let posts = || {
+                    POSTS.fetch_add(1, SeqCst);
+                    post(visits);
+                };
+                MEANWHILE.set(Some((attempts, posts)));
+            });
+            let start = Instant::now();
             wait_for("a post", || {
-                if VISITS.load(SeqCst) <= attempts && attempts >= 14 {
+                // A worker that sleeps earlier makes no such attempt; another post wakes it.
+                if POSTS.load(SeqCst) <= attempts && start.elapsed() > Duration::from_millis(5) {
                     post(|| ());
                 }
                 VISITS.load(SeqCst) > attempts
