@@ -56,10 +56,14 @@ impl Bound {
         (self.work * self.delta).sqrt() / (self.delta - 1.0)
     }
 
-    /// The most idle tokens that are expected (lemma A.12).
+    /// r: the number of idle workers is at most r times the expected fall of ln Φ in a step (lemma A.9).
+    pub(crate) fn r(&self) -> f64 {
+        self.overhead() * (self.workers - 1.0) / -(-self.mu()).exp_m1()
+    }
+
+    /// The most idle tokens that are expected: r·ln Φ of the first configuration (lemma A.12).
     pub fn idle(&self) -> f64 {
-        let mu = self.mu();
-        self.overhead() * (self.workers - 1.0) * mu / -(-mu).exp_m1() * (self.span + KAPPA / mu * self.forks)
+        self.r() * (self.mu() * self.span + KAPPA * self.forks)
     }
 
     /// The most steps that are expected (lemma A.13).
@@ -92,8 +96,8 @@ mod tests {
         let dag = "fib:n=1".parse::<Shape>().unwrap().dag();
         for protocol in Protocol::EVERY {
             for delta in 2..1000 {
-                let mu = Bound::new(&dag, Machine { workers: 2, delta, protocol }).mu();
-                let factor = mu / -(-mu).exp_m1();
+                let bound = Bound::new(&dag, Machine { workers: 2, delta, protocol });
+                let factor = bound.mu() * bound.r() / bound.overhead();
                 let about = 1.0 + 0.31 / (protocol.contention() * f64::from(delta));
                 assert!(factor > 1.0 && (factor - about).abs() < 0.01 && (delta < 10 || factor < 1.032), "δ = {delta}");
             }

@@ -11,8 +11,8 @@ use crate::dag::Dag;
 use crate::engine::{Machine, Simulation, Tokens};
 use crate::potential::{Distance, Potential};
 
-/// Rounding of a ratio of potentials.
-const TOLERANCE: f64 = 1e-9;
+/// Rounding of ratios of potentials, and of expectations.
+pub(crate) const TOLERANCE: f64 = 1e-9;
 
 /// What is wrong, and where.
 #[derive(Clone, Debug, PartialEq)]

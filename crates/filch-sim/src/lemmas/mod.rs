@@ -12,12 +12,10 @@ mod tests;
 use chain::{Step, count};
 
 use crate::bound::{Bound, KAPPA};
+use crate::check::TOLERANCE;
 use crate::dag::Dag;
 use crate::engine::{Machine, Move, Simulation};
 use crate::potential::{Distance, Potential};
-
-/// Rounding of ratios, and of expectations.
-const TOLERANCE: f64 = 1e-9;
 
 /// A statement of the proof about every configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,13 +84,13 @@ struct Proof {
     machine: Machine,
     reading: Reading,
     potential: Potential,
-    mu: f64,
+    bound: Bound,
 }
 
 impl Proof {
     fn new(dag: &Dag, machine: Machine, reading: Reading) -> Self {
         let potential = Potential::new(dag, machine, reading.distance());
-        Self { machine, reading, potential, mu: Bound::new(dag, machine).mu() }
+        Self { machine, reading, potential, bound: Bound::new(dag, machine) }
     }
 
     /// Φ of a deque.
@@ -113,11 +111,7 @@ impl Proof {
 
     /// What a lemma says in a configuration, from which so many idle tokens are expected.
     fn says(&self, lemma: Lemma, step: &Step<'_>, idle: f64) -> Vec<Sides> {
-        let not_attempted = 1.0 - 1.0 / f64::from(self.machine.delta);
-        // α/(P − 1), and 1/r.
-        let others = count(self.machine.workers - 1);
-        let (share, rate) = (step.idle() / others, not_attempted * -(-self.mu).exp_m1() / others);
-        let fall = step.idle() * rate;
+        let fall = step.idle() / self.bound.r();
         let before = self.total(&step.before);
         match lemma {
             Lemma::A4 => step.workers(2).flat_map(|worker| self.order(step.before.deque(worker))).collect(),
@@ -134,7 +128,8 @@ impl Proof {
                 moves.map(|moved| Sides { is: 2.0 * (-KAPPA).exp(), least: share(moved) }).collect()
             }
             Lemma::A6 => {
-                let least = share / self.machine.protocol.contention() * not_attempted;
+                let share = step.idle() / count(self.machine.workers - 1);
+                let least = share / self.machine.protocol.contention() / self.bound.overhead();
                 let sends = |after: &Simulation<'_>, worker| after.moves().iter().any(|moved| moved.from == worker);
                 let sent = |worker| step.expected(|after| f64::from(u8::from(sends(after, worker))));
                 step.workers(2)
@@ -150,7 +145,7 @@ impl Proof {
                 let log = |after: f64| if after == 0.0 { 0.0 } else { (before / after).ln() };
                 vec![Sides { is: step.expected(|after| log(self.total(after))), least: fall }]
             }
-            Lemma::A11 => vec![Sides { is: before.ln() / rate, least: idle }],
+            Lemma::A11 => vec![Sides { is: before.ln() * self.bound.r(), least: idle }],
         }
     }
 
