@@ -100,7 +100,7 @@ impl Pages<'_> {
         }
         let own = experiments.into_iter().map(|experiment| {
             let source = experiment.paper.map(|Paper { document, .. }| {
-                format!("\nThe next is of {}: {}, {}.\n", document.title, document.authors, document.venue)
+                format!("\nFrom {} ({}, {}):\n", document.title, document.authors, document.venue)
             });
             source.unwrap_or_default() + &self.experiment(experiment)
         });
@@ -129,7 +129,7 @@ impl Pages<'_> {
         }
         let marks = Standing::ALL.map(Standing::mark).join(" | ");
         let mut text = format!(
-            "Of documents' claims, as many stand so:\n\n| | measured on | machine | {marks} | ours | checks |\n\
+            "What became of the documents' claims; of ours and of checks, beside them:\n\n| | measured on | machine | {marks} | ours | checks |\n\
              | --- | --- | --- |{} --- | --- |\n",
             " ---: |".repeat(Standing::ALL.len()),
         );
@@ -396,7 +396,7 @@ mod tests {
             "- A: [2027-01-15](2-core-a/forks.json), commit abc, `--size quick`.",
             "- ours, “claim 0 of forks” A ✓ a\\|b\\_c \\[1, 2\\] &lt;",
             "- ours, “claim 1 of forks” A ✗ evidence 1 of forks",
-            "The next is of runtime-benchmarks: tzcnt, README of its source code, July 2026.",
+            "From runtime-benchmarks (tzcnt, README of its source code, July 2026):",
             "- ours, “claim 0 of runtime-benchmarks” A ✓ evidence 0 of runtime-benchmarks",
         ];
         let mut rest = page.lines();
