@@ -1,6 +1,9 @@
-//! Passes the commit and the target to the program, for the record of every measurement.
+//! Passes the commit and the target to the program, for the record of every measurement, and the experiments' files.
 
+use std::fmt::Write;
+use std::path::Path;
 use std::process::Command;
+use std::{env, fs};
 
 #[path = "src/commit.rs"]
 mod commit;
@@ -11,6 +14,7 @@ fn main() {
     set("COMMIT", &commit);
     set("TARGET", &variable("TARGET"));
     println!("cargo::rerun-if-env-changed=TARGET");
+    list_experiments(&sources.join("../../experiments"));
     // A commit moves the head of a branch without changing a source file.
     for path in ["HEAD", "logs/HEAD"] {
         if let Some(path) = text(Command::new("git").args(["rev-parse", "--git-path", path]))
@@ -21,12 +25,29 @@ fn main() {
     }
 }
 
+/// Writes `FILES`: the names and texts of all experiments.
+fn list_experiments(folder: &Path) {
+    println!("cargo::rerun-if-changed={}", folder.display());
+    let folder = folder.canonicalize().expect("the folder of the experiments is there");
+    let entries = fs::read_dir(&folder).expect("it can be read");
+    let mut paths: Vec<_> = entries.map(|entry| entry.expect("a file").path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|ending| ending == "toml"));
+    paths.sort();
+    let mut list = String::from("static FILES: &[(&str, &str)] = &[\n");
+    for path in paths {
+        let id = path.file_stem().unwrap_or_default();
+        writeln!(list, "    ({id:?}, include_str!({path:?})),").expect("a text grows");
+    }
+    list += "];\n";
+    fs::write(Path::new(&variable("OUT_DIR")).join("experiments.rs"), list).expect("cargo's folder can be written");
+}
+
 fn set(name: &str, value: &str) {
     println!("cargo::rustc-env=FILCH_{name}={value}");
 }
 
 fn variable(name: &str) -> String {
-    std::env::var(name).unwrap_or_default()
+    env::var(name).unwrap_or_default()
 }
 
 /// Returns the output of a command that succeeds, unless it is empty.

@@ -73,12 +73,13 @@ pub(crate) enum Verb {
 Examples:
   filch reproduce lace-fig5                   one table: filch-reproduce/lace-fig5.html
   filch reproduce all --quick                 everything in ten minutes; start with filch-reproduce/index.html
+  filch reproduce mine.toml --quick           an experiment of your own, written like those in `experiments`
   filch reproduce all --resume                continue what was interrupted
   filch reproduce all --size paper --dry-run  how long, and how much memory
   filch list experiments                      their names and questions")]
 pub(crate) struct Reproduce {
-    /// Experiments, such as `ff-fig1`, or `all`: see `filch list experiments`
-    #[arg(value_name = "ID", required = true)]
+    /// Experiments, such as `ff-fig1`, or `all`: see `filch list experiments`; or your own files, such as `mine.toml`
+    #[arg(value_name = "ID|FILE", required = true)]
     pub(crate) ids: Vec<String>,
     /// Use small sizes and a short budget
     #[arg(long, conflicts_with = "size")]
@@ -174,12 +175,13 @@ pub(crate) struct Compare {
 Examples:
   filch list experiments                  their names and questions
   filch experiment forks                  the cost of a fork: a table, claims and filch-report.html
-  filch experiment blocks --size quick    smaller programs, for a first look
+  filch experiment forks --size quick     smaller programs, for a first look
   filch experiment cutoff --json cutoff.jsonl
   filch experiment cutoff --json cutoff.jsonl --resume
   filch report cutoff.jsonl -o cutoff.html")]
 pub(crate) struct Experiment {
-    /// The experiment: see `filch list experiments`
+    /// The experiment: see `filch list experiments`; or a file of your own, such as `mine.toml`
+    #[arg(value_name = "ID|FILE")]
     pub(crate) name: String,
     #[command(flatten)]
     pub(crate) session: Session,

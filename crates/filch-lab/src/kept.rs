@@ -260,7 +260,7 @@ pub(crate) mod tests {
 
     use super::*;
     use crate::experiment::claim::Limit;
-    use crate::experiment::quantity::Quantity;
+    use crate::experiment::quantity::{At, Quantity};
     use crate::experiment::{Contender, Program, each};
     use crate::outcome::tests::outcome;
 
@@ -276,9 +276,9 @@ pub(crate) mod tests {
         Kept { experiment, claims: outcome.claims.iter().map(claim).collect(), outcome, former: 0 }
     }
 
-    const SPLIT: Pick = Pick::any("filch split");
+    const SPLIT: Pick = Pick::new("filch split", At::Any);
     const LESS: Claim =
-        Claim::new("Less.", SPLIT, Measure::Over(Quantity::Time, Pick::any("rayon")), Limit::Below(0.5));
+        Claim::new("Less.", SPLIT, Measure::Over(Quantity::Time, Pick::new("rayon", At::Any)), Limit::Below(0.5));
 
     /// fib and queens on two contenders, and a claim.
     fn experiment(claim: Claim) -> Experiment {
@@ -320,25 +320,25 @@ pub(crate) mod tests {
         assert_eq!(changed(LESS, told(&ROWS)), None);
         let stricter = Claim { limit: Limit::Below(0.4), ..LESS };
         assert_eq!(changed(stricter.clone(), told(&ROWS)), Some("its rule has changed"));
-        let of_another = Claim { of: Pick::any("filch split:share=half"), ..LESS };
+        let of_another = Claim { of: Pick::new("filch split:share=half", At::Any), ..LESS };
         assert_eq!(changed(of_another, told(&ROWS)), Some("its rule has changed"));
         assert_eq!(changed(LESS, told(&ROWS[..2])), Some("its rows have changed"), "fib came later");
-        assert_eq!(changed(LESS.in_programs(&["fib"]), told(&ROWS)), Some("its rows have changed"));
+        assert_eq!(changed(Claim { programs: &["fib"], ..LESS }, told(&ROWS)), Some("its rows have changed"));
         let nothing = Told { verdict: "not testable here".to_owned(), ..told(&[]) };
         assert_eq!(changed(LESS, nothing.clone()), None, "it had no rows");
         assert_eq!(changed(stricter, nothing), Some("its rule has changed"));
         let means = |count| Told {
-            rule: Claim { measure: Measure::MeanOver(Quantity::Time, Pick::any("rayon")), ..LESS }.rule(),
+            rule: Claim { measure: Measure::MeanOver(Quantity::Time, Pick::new("rayon", At::Any)), ..LESS }.rule(),
             ..told(&[&format!("mean of {count} programs, filch split on 2, time over rayon")])
         };
-        let mean = Claim { measure: Measure::MeanOver(Quantity::Time, Pick::any("rayon")), ..LESS };
+        let mean = Claim { measure: Measure::MeanOver(Quantity::Time, Pick::new("rayon", At::Any)), ..LESS };
         assert_eq!((changed(mean.clone(), means(2)), changed(mean, means(3))), (None, Some("its rows have changed")));
     }
 
     #[test]
     fn swept_values_are_rows_and_a_row_is_not_compared_with_itself() {
-        let over = Measure::Over(Quantity::Time, Pick::at("filch heartbeat", "100us"));
-        let claim = Claim { of: Pick::any("filch heartbeat"), measure: over, ..LESS };
+        let over = Measure::Over(Quantity::Time, Pick::new("filch heartbeat", At::One("100us")));
+        let claim = Claim { of: Pick::new("filch heartbeat", At::Any), measure: over, ..LESS };
         let sweep = |values: &[&str]| {
             let values = values.iter().map(ToString::to_string).collect();
             let sweep = Some(Sweep { parameter: "beat", values, meaning: "" });
@@ -354,11 +354,11 @@ pub(crate) mod tests {
 
     #[test]
     fn of_rows_that_the_machine_chooses_only_the_limit_is_compared() {
-        let elsewhere = Told { rule: LESS.on(16).rule(), ..told(&ROWS[..1]) };
-        assert_eq!(changed(LESS.by_machine(), elsewhere.clone()), None);
+        let elsewhere = Told { rule: Claim { workers: Some(16), ..LESS }.rule(), ..told(&ROWS[..1]) };
+        assert_eq!(changed(Claim { by_machine: true, ..LESS }, elsewhere.clone()), None);
         assert_eq!(changed(LESS, elsewhere.clone()), Some("its rule has changed"));
         let stricter = Claim { limit: Limit::Below(0.4), ..LESS };
-        assert_eq!(changed(stricter.by_machine(), elsewhere), Some("its rule has changed"));
+        assert_eq!(changed(Claim { by_machine: true, ..stricter }, elsewhere), Some("its rule has changed"));
     }
 
     #[test]

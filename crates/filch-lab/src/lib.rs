@@ -18,6 +18,7 @@ mod ledger;
 mod measure;
 mod outcome;
 mod perform;
+mod probes;
 mod programs;
 mod record;
 mod records;

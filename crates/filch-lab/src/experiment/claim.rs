@@ -67,48 +67,6 @@ impl Claim {
             by_machine: false,
         }
     }
-
-    /// Restricts the claim to this number of workers.
-    pub(crate) const fn on(mut self, workers: usize) -> Self {
-        self.workers = Some(workers);
-        self
-    }
-
-    /// Restricts the claim to the programs whose names begin with one of these.
-    pub(crate) const fn in_programs(mut self, programs: &'static [&'static str]) -> Self {
-        self.programs = programs;
-        self
-    }
-
-    /// Restricts the claim to the programs whose parameter has this value.
-    pub(crate) const fn with(mut self, parameter: &'static str, value: &'static str) -> Self {
-        self.with = Some((parameter, value));
-        self
-    }
-
-    /// Says what a machine must have for a test.
-    pub(crate) const fn needs(mut self, need: Need) -> Self {
-        self.needs = Some(need);
-        self
-    }
-
-    /// Lets workers share processors: for counts, not for times.
-    pub(crate) const fn on_shared_processors(mut self) -> Self {
-        self.may_share = true;
-        self
-    }
-
-    /// Says that the machine chooses the rows, such as those of as many workers as it has cores.
-    pub(crate) const fn by_machine(mut self) -> Self {
-        self.by_machine = true;
-        self
-    }
-
-    /// Says that the claim must hold by construction: it tests the laboratory, not a scheduler.
-    pub(crate) const fn by_construction(mut self) -> Self {
-        self.origin = Origin::Check;
-        self
-    }
 }
 
 /// The range of a number for which a claim holds.

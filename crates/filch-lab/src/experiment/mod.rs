@@ -4,6 +4,7 @@
 //! that measures by itself; everything else here, such as [`claim`], starts no process.
 
 pub(crate) mod claim;
+pub(crate) mod file;
 pub(crate) mod mean;
 pub(crate) mod origin;
 pub(crate) mod paper;
@@ -18,6 +19,7 @@ use std::path::PathBuf;
 use filch_catalogue::WAITS;
 use serde_json::Value;
 
+use crate::experiments::usual;
 use crate::flags::Size;
 use crate::identity::{Placement, ProgramId, SchedulerId};
 use crate::ledger;
@@ -31,6 +33,8 @@ use probe::{Findings, Probe};
 pub(crate) struct Experiment {
     /// Its name in commands and in the records of its runs; a comparison that the user assembles has none.
     pub(crate) name: Option<&'static str>,
+    /// The user's file that it was read from.
+    pub(crate) file: Option<&'static str>,
     pub(crate) question: String,
     pub(crate) entries: Vec<Entry>,
     /// The numbers of workers to run each scheduler with.
@@ -46,8 +50,6 @@ pub(crate) struct Experiment {
     pub(crate) paper: Option<&'static Paper>,
     /// Where it differs from that figure or table, besides sizes and processors, and why: sentences.
     pub(crate) differs: &'static [&'static str],
-    /// Whether it is measured with those of the documents, and asks a question of our own.
-    pub(crate) is_ours: bool,
     /// The runner that all contenders are compared with, on every program.
     pub(crate) baseline: Option<PathBuf>,
     /// The program that measures, if programs on schedulers do not.
@@ -60,6 +62,7 @@ impl Experiment {
     pub(crate) fn new(question: impl Into<String>) -> Self {
         Self {
             name: None,
+            file: None,
             question: question.into(),
             entries: Vec::new(),
             workers: Vec::new(),
@@ -71,7 +74,6 @@ impl Experiment {
             claims: Vec::new(),
             paper: None,
             differs: &[],
-            is_ours: false,
             baseline: None,
             probe: None,
         }
@@ -87,9 +89,9 @@ impl Experiment {
         self.columns.iter().any(|column| matches!(*column, "first" | "stop"))
     }
 
-    /// Whether it repeats a measurement of a document, or adds to one.
+    /// Whether `reproduce` measures it: all but the default of `compare`.
     pub(crate) fn is_reproduction(&self) -> bool {
-        self.paper.is_some() || self.is_ours
+        self.name != Some(usual::NAME)
     }
 
     /// Returns whose claim it is: the document's if its ledger names it, and else what the claim says of itself.
@@ -145,6 +147,12 @@ impl Program {
         Self { quick, small, paper }
     }
 
+    /// Uses it in one size only.
+    pub(crate) fn only(size: Size, text: &str) -> Self {
+        let at = |this: Size| (this == size).then_some(text);
+        Self::sized([Size::Quick, Size::Small, Size::Paper].map(at))
+    }
+
     pub(crate) fn of(&self, size: Size) -> Option<&str> {
         match size {
             Size::Quick => self.quick.as_deref(),
@@ -155,7 +163,7 @@ impl Program {
 }
 
 /// A scheduler with parameters.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Contender {
     /// One of filch's pools or queues, as in `--pools`: `lace`, `bwos-l:block=64`, `filch-levels`.
     Pool { name: String, wait: &'static str },

@@ -94,6 +94,9 @@ pub(crate) static WSQ: Document = Document {
     machine: "Core i9-7960X",
 };
 
+/// The documents, in the order of pages.
+pub(crate) static DOCUMENTS: [&Document; 6] = [&LACE, &PADWS, &PRIVATE, &FENCE_FREE, &WSQ, &RUNTIMES];
+
 /// Whether a printed number is the quotient of two others, each of which may be rounded.
 #[cfg(test)]
 pub(crate) fn is_quotient(printed: &str, of: &str, by: &str) -> bool {

@@ -40,6 +40,69 @@ impl Quantity {
     /// The quantities of columns, whose estimates a row keeps, since tables and plots ask for them again and again.
     pub(crate) const OF_COLUMNS: [Self; 4] = [Self::OWNER_RATE, Self::STOLEN, Self::STEAL_RATE, Self::RETRIES];
 
+    /// Those with a name of their own.
+    const NAMED: [(&str, Self); 9] = [
+        ("time", Self::Time),
+        ("tasks", Self::Tasks),
+        ("wrong", Self::Wrong),
+        ("owner-rate", Self::OWNER_RATE),
+        ("steal-time", Self::STEAL_TIME),
+        ("steal-rate", Self::STEAL_RATE),
+        ("stolen", Self::STOLEN),
+        ("idle-per-migration", Self::IDLE_PER_MIGRATION),
+        ("retries-per-steal", Self::RETRIES),
+    ];
+    /// The counters of schedulers.
+    const COUNTERS: [&str; 25] = [
+        "aborted",
+        "attempts",
+        "crossings",
+        "deals",
+        "deals_tried",
+        "declined",
+        "grants",
+        "grows",
+        "idle_ns",
+        "interrupts",
+        "leaps",
+        "lost",
+        "migrations",
+        "parks",
+        "peak_depth",
+        "pending",
+        "polls",
+        "popped",
+        "pushed",
+        "requests",
+        "retries",
+        "revocations",
+        "run",
+        "shrinks",
+        "steals",
+    ];
+
+    /// Understands `time`, `leaps / steals` or `(steals + leaps) / tasks`.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        if let Some((of, over)) = text.split_once(" / ") {
+            let part = |text: &str| -> Result<&'static Self, String> {
+                let inner = text.strip_prefix('(').and_then(|text| text.strip_suffix(')')).unwrap_or(text);
+                Ok(Box::leak(Box::new(Self::parse(inner)?)))
+            };
+            return Ok(Self::Per(part(of)?, part(over)?));
+        }
+        if text.contains(" + ") {
+            let parts = text.split(" + ").map(Self::parse).collect::<Result<Vec<_>, _>>()?;
+            return Ok(Self::Sum(parts.leak()));
+        }
+        let counter = || Self::COUNTERS.into_iter().find(|name| name.replace('_', "-") == text).map(Self::Counter);
+        let named = Self::NAMED.into_iter().find(|(name, _)| *name == text).map(|(_, quantity)| quantity);
+        named.or_else(counter).ok_or_else(|| {
+            let counters = Self::COUNTERS.map(|name| name.replace('_', "-"));
+            let names = Self::NAMED.iter().map(|(name, _)| *name).chain(counters.iter().map(String::as_str));
+            filch_catalogue::unknown("number", text, &names.collect::<Vec<_>>())
+        })
+    }
+
     /// Returns the median over the rounds.
     pub(crate) fn estimate(self, row: &Row) -> Option<Estimate> {
         let kept = row.quantities.iter().find(|(known, _)| *known == self);
@@ -151,6 +214,18 @@ pub(crate) enum Comparison {
 }
 
 impl Comparison {
+    /// Returns the comparison that a column of this name shows.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "overhead" => Self::Overhead,
+            "speedup" => Self::Speedup,
+            "relative-speedup" => Self::RelativeSpeedup,
+            "capacity-share" => Self::CapacityShare,
+            "task-overhead" => Self::TaskOverhead,
+            _ => return None,
+        })
+    }
+
     pub(super) fn of(self, compared: &Compared) -> Option<Estimate> {
         match self {
             Self::Overhead => compared.overhead,
@@ -204,35 +279,9 @@ impl At {
 }
 
 impl Pick {
-    const fn new(who: &'static str, at: At) -> Self {
+    /// Picks rows of this scheduler. Two picks of any swept value are matched by value.
+    pub(crate) const fn new(who: &'static str, at: At) -> Self {
         Self { who, at, program: None, workers: None }
-    }
-
-    /// Picks rows of this program to compare rows of other programs with.
-    pub(crate) const fn in_program(mut self, program: &'static str) -> Self {
-        self.program = Some(program);
-        self
-    }
-
-    /// Picks rows with so many workers to compare rows of other numbers with.
-    pub(crate) const fn with_workers(mut self, workers: usize) -> Self {
-        self.workers = Some(workers);
-        self
-    }
-
-    /// Picks all values of the swept parameter; two picks without one fixed value are matched by value.
-    pub(crate) const fn any(who: &'static str) -> Self {
-        Self::new(who, At::Any)
-    }
-
-    /// Picks one value of the swept parameter.
-    pub(crate) const fn at(who: &'static str, value: &'static str) -> Self {
-        Self::new(who, At::One(value))
-    }
-
-    /// Picks these values of the swept parameter.
-    pub(crate) const fn among(who: &'static str, values: &'static [&'static str]) -> Self {
-        Self::new(who, At::Among(values))
     }
 
     pub(super) fn takes(&self, point: &Point<'_>) -> bool {
@@ -285,7 +334,7 @@ mod tests {
     use crate::record::tests::run;
     use crate::summary::summarize;
 
-    const SPLIT: Pick = Pick::any("filch split");
+    const SPLIT: Pick = Pick::new("filch split", At::Any);
 
     fn decided(claim: Claim, runs: &[Run]) -> Decided {
         decide(&Experiment { claims: vec![claim], ..Experiment::new("") }, &summarize(runs, &[]), 2).remove(0)
@@ -305,15 +354,15 @@ mod tests {
         let runs = rounds(&[("fib", 1, 8.0), ("fib", 2, 4.0), ("uts", 1, 6.0), ("uts", 2, 6.0)]);
         let over = |over, limit| {
             let claim = Claim::new("", SPLIT, Measure::Over(Quantity::Time, over), limit);
-            decided(claim.on(2).in_programs(&["uts"]), &runs)
+            decided(Claim { workers: Some(2), programs: &["uts"], ..claim }, &runs)
         };
-        let slower = over(SPLIT.in_program("fib"), Limit::Within(1.4, 1.6));
+        let slower = over(Pick { program: Some("fib"), ..SPLIT }, Limit::Within(1.4, 1.6));
         assert_eq!((&slower.verdict, slower.evidence.len()), (&Verdict::Holds, 1));
         assert!(slower.rule.contains("of filch split on 2 over that of filch split in fib is"), "{}", slower.rule);
-        let flat = over(SPLIT.with_workers(1), Limit::Within(0.9, 1.1));
+        let flat = over(Pick { workers: Some(1), ..SPLIT }, Limit::Within(0.9, 1.1));
         assert_eq!((&flat.verdict, flat.evidence.len()), (&Verdict::Holds, 1));
         assert!(flat.evidence[0].of.ends_with("time over filch split on 1"), "{}", flat.evidence[0].of);
-        let both = over(SPLIT.in_program("fib").with_workers(1), Limit::Below(1.0));
+        let both = over(Pick { program: Some("fib"), workers: Some(1), ..SPLIT }, Limit::Below(1.0));
         assert!((both.evidence[0].estimate.value - 0.75).abs() < 1e-9);
     }
 
@@ -322,6 +371,6 @@ mod tests {
         let stolen = Claim::new("", SPLIT, Measure::Is(Quantity::STOLEN), Limit::Below(0.02));
         let runs = rounds(&[("fib", 8, 0.4)]);
         assert!(matches!(decided(stolen.clone(), &runs).verdict, Verdict::NotTestable(_)));
-        assert_eq!(decided(stolen.on_shared_processors(), &runs).verdict, Verdict::Holds);
+        assert_eq!(decided(Claim { may_share: true, ..stolen }, &runs).verdict, Verdict::Holds);
     }
 }

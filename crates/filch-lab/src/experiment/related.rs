@@ -103,7 +103,7 @@ mod tests {
     use super::*;
     use crate::experiment::Experiment;
     use crate::experiment::claim::{Claim, Decided, Limit, Verdict, decide};
-    use crate::experiment::quantity::{Measure, Pick};
+    use crate::experiment::quantity::{At, Measure, Pick};
     use crate::record::Run;
     use crate::record::tests::run;
     use crate::summary::summarize;
@@ -132,7 +132,8 @@ mod tests {
             }
         }
         let sweep = Sweep { parameter: "delta", values: Vec::new(), meaning: "" };
-        let claim = Claim::new("", Pick::any("filch pdq-s"), Measure::FlatUpTo(0.1), Limit::Within(0.0199, 0.0201));
+        let claim =
+            Claim::new("", Pick::new("filch pdq-s", At::Any), Measure::FlatUpTo(0.1), Limit::Within(0.0199, 0.0201));
         let decided = decided(claim, Some(sweep), &runs);
         assert_eq!((&decided.verdict, decided.evidence.len()), (&Verdict::Holds, 1), "{decided:?}");
     }
@@ -152,7 +153,8 @@ mod tests {
             }
         }
         let measure = Measure::OverBest(Quantity::Time, &["citor", "taskflow"]);
-        let decided = decided(Claim::new("", Pick::any("filch split"), measure, Limit::Below(0.2)), None, &runs);
+        let decided =
+            decided(Claim::new("", Pick::new("filch split", At::Any), measure, Limit::Below(0.2)), None, &runs);
         let found: Vec<f64> = decided.evidence.iter().map(|evidence| evidence.estimate.value).collect();
         assert_eq!((decided.verdict, found), (Verdict::DoesNotHold, vec![0.25, 0.125]), "rayon is not among them");
     }
@@ -170,7 +172,8 @@ mod tests {
             }
         }
         let measure = Measure::OverWith(Quantity::Time, "task", "bag");
-        let decided = decided(Claim::new("", Pick::any("filch pdq-s"), measure, Limit::Above(2.0)), None, &runs);
+        let decided =
+            decided(Claim::new("", Pick::new("filch pdq-s", At::Any), measure, Limit::Above(2.0)), None, &runs);
         let found: Vec<f64> = decided.evidence.iter().map(|evidence| evidence.estimate.value).collect();
         assert_eq!((decided.verdict, found), (Verdict::Holds, vec![3.0]), "rmat has no bags here");
     }

@@ -1,65 +1,72 @@
-//! The named experiments, one file each.
+//! The named experiments: the files of the folder `experiments` in the repository, which the program has in itself, and
+//! the default of `compare`.
 
-mod ablations;
-mod cutoff;
-mod fence_free;
-mod forks;
-mod lace;
-mod padws;
-mod placement;
-mod private;
-mod runtimes;
 pub(crate) mod usual;
-mod wsq;
 
-use filch_protocol::cores;
+use std::path::Path;
+use std::sync::LazyLock;
 
 use crate::error::{Result, usage};
 use crate::experiment::Experiment;
+use crate::experiment::file;
+use crate::experiment::paper::DOCUMENTS;
+use crate::export::json;
 
-/// Two workers, and as many as there are processors, up to the number of a document.
-fn two_and_all(most: usize) -> Vec<usize> {
-    two_and(cores().clamp(2, most))
+// `FILES: &[(&str, &str)]`: each file's name without its ending, and its text.
+include!(concat!(env!("OUT_DIR"), "/experiments.rs"));
+
+static ALL: LazyLock<Vec<Experiment>> = LazyLock::new(|| {
+    let file =
+        |&(id, text): &(&str, &str)| file::read(id, text).unwrap_or_else(|why| panic!("experiments/{id}.toml, {why}"));
+    let mut all: Vec<Experiment> = FILES.iter().map(file).chain([usual::experiment()]).collect();
+    all.sort_by_key(place);
+    all
+});
+
+/// Where an experiment stands among all: after its document's, by its name, `fig10` after `fig7`.
+fn place(experiment: &Experiment) -> (usize, &'static str, u32, &'static str) {
+    let of = |name| DOCUMENTS.iter().position(|document| document.name == name);
+    let document = experiment.paper.and_then(|paper| of(paper.document.name)).unwrap_or(DOCUMENTS.len());
+    let name = experiment.name.unwrap_or_default();
+    let (head, rest) = name.split_at(name.find(|c: char| c.is_ascii_digit()).unwrap_or(name.len()));
+    let (number, tail) = rest.split_at(rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len()));
+    (document, head, number.parse().unwrap_or(0), tail)
 }
 
-fn two_and(all: usize) -> Vec<usize> {
-    if all == 2 { vec![2] } else { vec![2, all] }
-}
-
-/// Two workers, twice as many, and so on, up to all processors or the number of a document: for curves.
-fn up_to_all(most: usize) -> Vec<usize> {
-    doubling(cores().clamp(2, most))
-}
-
-fn doubling(to: usize) -> Vec<usize> {
-    let powers = std::iter::successors(Some(2_usize), |workers| workers.checked_mul(2));
-    powers.take_while(|&workers| workers < to).chain([to]).collect()
-}
-
-/// Returns all experiments.
+/// Returns all experiments that the program has in itself.
 pub(crate) fn all() -> Vec<Experiment> {
-    let own = vec![usual::experiment(), forks::experiment(), cutoff::experiment(), placement::experiment()];
-    let runtimes = vec![runtimes::experiment(), runtimes::programs()];
-    let documents =
-        [lace::all(), padws::all(), private::all(), fence_free::all(), wsq::all(), runtimes, ablations::all()];
-    own.into_iter().chain(documents.into_iter().flatten()).collect()
+    ALL.clone()
 }
 
-/// Returns the experiment of this name.
+/// Returns the experiment of this name, or the one in this file.
 pub(crate) fn find(name: &str) -> Result<Experiment> {
-    let all = all();
-    let names: Vec<&str> = all.iter().filter_map(|experiment| experiment.name).collect();
+    let path = Path::new(name);
+    if path.extension().is_some_and(|ending| ending == "toml") {
+        return read(path);
+    }
+    let names: Vec<&str> = ALL.iter().filter_map(|experiment| experiment.name).collect();
     let unknown = || usage(filch_catalogue::unknown("experiment", name, &names));
-    all.iter().find(|experiment| experiment.name == Some(name)).cloned().ok_or_else(unknown)
+    ALL.iter().find(|experiment| experiment.name == Some(name)).cloned().ok_or_else(unknown)
+}
+
+/// Reads a user's experiment, whose name is that of the file.
+fn read(path: &Path) -> Result<Experiment> {
+    let shown = path.display();
+    let id = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+    if ALL.iter().any(|experiment| experiment.name == Some(id)) {
+        return Err(usage(format!("{shown}: {id} is an experiment of filch's; give the file another name")));
+    }
+    let read = file::read_and_check(id, &json::text(path)?).map_err(|why| usage(format!("{shown}, {why}")))?;
+    Ok(Experiment { file: Some(file::keep(shown.to_string())), ..read })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::columns::COLUMNS;
     use crate::experiment::claim::Claim;
+    use crate::experiment::paper::{Table, is_quotient};
     use crate::experiment::plan::{Cell, Plan};
-    use crate::experiment::quantity::{Measure, Pick};
+    use crate::experiment::quantity::{At, Measure, Pick};
     use crate::experiment::{Plot, Sweep};
     use crate::flags::Size;
 
@@ -81,15 +88,11 @@ mod tests {
     }
 
     #[test]
-    fn columns_and_plots_are_those_that_there_are() {
-        for experiment in all() {
-            let plotted =
-                experiment.plots.iter().filter_map(|plot| if let Plot::Swept(of) = plot { Some(of) } else { None });
-            for name in experiment.columns.iter().chain(plotted) {
-                assert!(COLUMNS.iter().any(|column| column.name == *name), "{name}");
-            }
-            let has_plot = experiment.plots.iter().any(|plot| matches!(plot, Plot::Swept(_)));
-            assert_eq!(experiment.sweep.is_some(), has_plot, "a sweep without its plot, or the reverse");
+    fn files_name_what_there_is() {
+        for (id, text) in FILES {
+            let read = file::read_and_check(id, text).unwrap_or_else(|why| panic!("{id}, {why}"));
+            let has_plot = read.plots.iter().any(|plot| matches!(plot, Plot::Swept(_)));
+            assert_eq!(read.sweep.is_some(), has_plot, "{id}: a sweep without its plot, or the reverse");
         }
     }
 
@@ -118,7 +121,11 @@ mod tests {
                 if let Measure::OverBest(_, names) = claim.measure {
                     // An unrolled program is compared with the plain one.
                     let anywhere = Claim { programs: &[], ..claim.clone() };
-                    assert!(names.iter().all(|name| is_there(&Pick::any(name), &anywhere)), "{:?}", experiment.name);
+                    assert!(
+                        names.iter().all(|name| is_there(&Pick::new(name, At::Any), &anywhere)),
+                        "{:?}",
+                        experiment.name
+                    );
                 }
                 if let Measure::Over(_, over) | Measure::MeanOver(_, over) | Measure::Beyond(_, over) = &claim.measure {
                     assert!(is_there(over, claim), "{:?}: {}", experiment.name, claim.text);
@@ -136,12 +143,46 @@ mod tests {
         }
     }
 
+    /// What a document prints must agree with itself, or the experiment says where it does not.
     #[test]
-    fn curves_double_their_workers_and_end_with_all() {
-        assert_eq!(doubling(2), [2]);
-        assert_eq!(doubling(8), [2, 4, 8]);
-        assert_eq!(doubling(30), [2, 4, 8, 16, 30]);
-        assert_eq!(up_to_all(30).last(), Some(&cores().clamp(2, 30)));
+    fn printed_ratios_that_do_not_follow_are_those_named() {
+        let mut wrong = Vec::new();
+        for row in table("lace-fig5").rows {
+            let (program, serial) = (row[0], row[1]);
+            for (pool, cells) in ["Lace", "private", "Wool"].into_iter().zip(row[2..].chunks(4)) {
+                assert!(is_quotient(cells[3], cells[0], cells[1]), "T1/T48 of {program} on {pool}");
+                if !is_quotient(cells[2], serial, cells[1]) {
+                    wrong.push(format!("{program} {pool}"));
+                }
+            }
+        }
+        let named = [
+            "fib 50 Lace",
+            "fib 50 private",
+            "uts T2L Lace",
+            "uts T2L private",
+            "uts T2L Wool",
+            "uts T3L Lace",
+            "uts T3L private",
+            "uts T3L Wool",
+            "queens 15 private",
+        ];
+        assert_eq!(wrong, named);
+    }
+
+    /// So does the overhead, as far as it is printed.
+    #[test]
+    fn the_speedups_of_the_job_queue_follow_from_its_times() {
+        for row in table("wsq-table").rows {
+            assert!(is_quotient(row[4], row[2], row[3]), "{row:?}");
+            let number = |cell: &str| cell.parse::<u32>().expect("a number");
+            assert!(row[5].is_empty() || number(row[3]) - number(row[2]) == number(row[5]), "{row:?}");
+        }
+    }
+
+    /// Returns the first table that an experiment's document prints.
+    fn table(id: &str) -> &'static Table {
+        &find(id).expect("an experiment").paper.expect("a document").tables[0]
     }
 
     #[test]

@@ -8,6 +8,8 @@ use crate::flags::Size;
 use crate::programs::name_of;
 use crate::scheduler::STYLED;
 
+pub(crate) const NAME: &str = "usual";
+
 /// The programs. UTS's trees have fixed sizes, so the quick size uses a part of one.
 const PROGRAMS: &[[Option<&str>; 3]] = &[
     [Some("fib"); 3],
@@ -56,7 +58,7 @@ pub(crate) fn experiment() -> Experiment {
         Entry { program: Program::sized(*texts), contenders }
     };
     Experiment {
-        name: Some("usual"),
+        name: Some(NAME),
         entries: PROGRAMS.iter().map(entry).collect(),
         workers: vec![1, cores()],
         effort: Effort { at_least: 3, ..Effort::default() },

@@ -36,8 +36,9 @@ pub(crate) fn reproduce(flags: &Flags) -> Result {
     std::fs::create_dir_all(folder)
         .map_err(|error| usage(format!("cannot make the folder {}: {error}", folder.display())))?;
     check_writable(&folder.join("index.html"))?;
+    let own: Vec<Experiment> = experiments.iter().filter(|experiment| experiment.file.is_some()).cloned().collect();
     let (todo, mut troubles) = if flags.resume { rest(flags, &experiments, size)? } else { (experiments, Vec::new()) };
-    let mut totals = show_all(folder, &troubles)?;
+    let mut totals = show_all(folder, &own, &troubles)?;
     for (index, experiment) in todo.iter().enumerate() {
         let id = experiment.name.unwrap_or_default();
         if !flags.quiet {
@@ -50,7 +51,7 @@ pub(crate) fn reproduce(flags: &Flags) -> Result {
             // Without room, the next experiment fails, too.
             Err(error @ (Error::File(..) | Error::Output(_))) => return Err(error),
             Err(error) if interrupted() || matches!(error, Error::Interrupted) => {
-                show_all(folder, &troubles)?;
+                show_all(folder, &own, &troubles)?;
                 eprintln!("filch: the same command with --resume continues");
                 return Err(Error::Interrupted);
             }
@@ -59,7 +60,7 @@ pub(crate) fn reproduce(flags: &Flags) -> Result {
                 troubles.push((id, error.to_string()));
             }
         }
-        totals = show_all(folder, &troubles)?;
+        totals = show_all(folder, &own, &troubles)?;
     }
     if !flags.quiet {
         let page = folder.join("index.html").display().to_string();
@@ -78,12 +79,12 @@ fn measure(flags: &Flags, experiment: &Experiment, size: Size) -> Result<Vec<Str
     let budget = adjusted.effort.budget;
     // What an interrupted run left is continued, or replaced, but never taken for this run's.
     let _ = std::fs::remove_file(Outcome::file(folder, id));
-    let found = perform(adjusted, size, &session(flags, id, size, budget))?;
+    let found = perform(adjusted, size, &session(flags, experiment, size, budget))?;
     if found.interrupted {
         return Err(Error::Interrupted);
     }
     let seconds = start.elapsed().as_secs_f64();
-    Outcome::of(experiment, size, command(flags, id, size), &found, seconds).write(folder)?;
+    Outcome::of(experiment, size, command(flags, experiment, size), &found, seconds).write(folder)?;
     Ok(found.failures)
 }
 
@@ -100,7 +101,7 @@ fn rest(flags: &Flags, experiments: &[Experiment], size: Size) -> Result<(Vec<Ex
     for experiment in experiments {
         let id = experiment.name.unwrap_or_default();
         match Outcome::read(folder, id) {
-            Ok(Some(outcome)) if outcome.is_current(&command(flags, id, size)) => {
+            Ok(Some(outcome)) if outcome.is_current(&command(flags, experiment, size)) => {
                 troubles.extend(outcome.failures.into_iter().map(|failure| (id, failure)));
                 continue;
             }
@@ -126,19 +127,20 @@ fn rest(flags: &Flags, experiments: &[Experiment], size: Size) -> Result<(Vec<Ex
     )))
 }
 
-/// Returns the experiments of these names, each once, in the order of the list.
+/// Returns the experiments of these names and files, each once: those of names in the order of the list.
 fn chosen(ids: &[String]) -> Result<Vec<Experiment>> {
-    let reproduced = || all().into_iter().filter(Experiment::is_reproduction);
-    if ids.iter().any(|id| id == "all") {
-        return Ok(reproduced().collect());
-    }
-    let asked = ids.iter().map(|id| find(id)).collect::<Result<Vec<_>>>()?;
-    let is_asked = |experiment: &Experiment| asked.iter().any(|asked| asked.name == experiment.name);
-    Ok(all().into_iter().filter(is_asked).collect())
+    let asked = ids.iter().filter(|id| *id != "all").map(|id| find(id)).collect::<Result<Vec<_>>>()?;
+    let is_asked = |experiment: &Experiment| {
+        asked.iter().any(|asked| asked.name == experiment.name)
+            || asked.len() < ids.len() && experiment.is_reproduction()
+    };
+    let named = all().into_iter().filter(is_asked);
+    Ok(named.chain(asked.iter().filter(|experiment| experiment.file.is_some()).cloned()).collect())
 }
 
 /// The session of an experiment that takes these seconds by itself.
-fn session(flags: &Flags, id: &str, size: Size, usual: u32) -> Session {
+fn session(flags: &Flags, experiment: &Experiment, size: Size, usual: u32) -> Session {
+    let id = experiment.name.unwrap_or_default();
     let budget = flags.budget.unwrap_or(usual);
     Session {
         workers: None,
@@ -156,7 +158,7 @@ fn session(flags: &Flags, id: &str, size: Size, usual: u32) -> Session {
         no_report: false,
         resume: flags.resume,
         output: Output { json: Some(flags.folder.join(format!("{id}.jsonl"))), quiet: flags.quiet },
-        command: Some(command(flags, id, size)),
+        command: Some(command(flags, experiment, size)),
         files: true,
     }
 }
@@ -168,7 +170,8 @@ fn patience(flags: &Flags, size: Size, budget: u32) -> u32 {
 }
 
 /// Returns the command that measures this experiment alone.
-fn command(flags: &Flags, id: &str, size: Size) -> String {
+fn command(flags: &Flags, experiment: &Experiment, size: Size) -> String {
+    let id = experiment.file.or(experiment.name).unwrap_or_default();
     let given = [("repeat", flags.repeat), ("budget", flags.budget), ("decide", flags.decide)];
     let given = given.into_iter().filter_map(|(name, value)| Some(format!(" --{name} {}", value?)));
     let seed = (flags.seed != 1).then(|| format!(" --seed {}", flags.seed));
@@ -210,9 +213,11 @@ fn forecast(flags: &Flags, experiments: &[Experiment], size: Size) -> Result {
 }
 
 /// Writes the page about all outcomes in the folder, and about what went wrong; returns the totals of all claims.
-fn show_all(folder: &Path, troubles: &Troubles) -> Result<Totals> {
+///
+/// `own` are the user's experiments of this command.
+fn show_all(folder: &Path, own: &[Experiment], troubles: &Troubles) -> Result<Totals> {
     let (mut outcomes, mut troubles) = (Vec::new(), troubles.clone());
-    for experiment in all() {
+    for experiment in all().into_iter().chain(own.iter().cloned()) {
         let id = experiment.name.unwrap_or_default();
         match Kept::read(folder, experiment, "jsonl") {
             Ok(kept) => outcomes.extend(kept),

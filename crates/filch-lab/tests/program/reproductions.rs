@@ -175,7 +175,7 @@ fn what_is_complete_is_not_repeated_and_nothing_else_is_continued() {
 #[test]
 fn wrong_names_and_folders_are_refused_before_measuring() {
     refuses(&["reproduce", "placment"], &["there is no experiment `placment`", "did you mean `placement`"]);
-    refuses(&["reproduce"], &["<ID>"]);
+    refuses(&["reproduce"], &["<ID|FILE>"]);
     let file = empty("refused").join("file");
     fs::write(&file, "").expect("the file is writable");
     refuses(&["reproduce", "all", "--output", file.to_str().unwrap()], &["cannot make the folder"]);
@@ -187,12 +187,53 @@ fn wrong_names_and_folders_are_refused_before_measuring() {
     }
 }
 
+const OWN: &str = r#"
+question = "Does fib need a cut-off on Chase and Lev's deque?"
+programs.every = ["fib:n=20:cutoff=*"]
+pools = ["split", "chase-lev"]
+workers = [2]
+plots = ["swept median"]
+
+[sweep]
+parameter = "cutoff"
+values = [0, 10]
+meaning = "argument of fib up to which it does not fork"
+
+[[claim]]
+says = "Without a cut-off it takes at least twice as long."
+of = "chase-lev"
+at = 0
+over-at = 10
+above = 2.0
+"#;
+
+#[test]
+fn a_users_experiment_is_measured_drawn_and_decided() {
+    let folder = empty("own");
+    let write = |text: &str| fs::write(folder.join("mine.toml"), text).expect("the folder is ours");
+    write(OWN);
+    let session = ["reproduce", "own/mine.toml", "--quick", "--repeat", "1", "--decide", "0", "--output", "own/out"];
+    let told = stdout(&well(&session));
+    assert!(told.contains("mine, 1 of 1") && told.contains("Without a cut-off"), "{told}");
+    let out = folder.join("out");
+    let page = text(&out, "mine.html");
+    assert!(page.contains("filch reproduce own/mine.toml --size quick") && text(&out, "mine-1.svg").contains("</svg>"));
+    let outcome: Value = serde_json::from_str(&text(&out, "mine.json")).expect("an outcome");
+    assert_eq!(outcome["claims"][0]["verdict"], "undecided", "one round decides nothing");
+    assert!(text(&out, "index.html").contains("href=\"mine.html\""));
+    write(&OWN.replace("\"chase-lev\"]", "\"chase-le\"]"));
+    refuses(&session, &["own/mine.toml, line 4, pools: ", "did you mean `chase-lev`"]);
+    fs::rename(folder.join("mine.toml"), folder.join("forks.toml")).expect("the file is there");
+    refuses(&["reproduce", "own/forks.toml"], &["forks is an experiment of filch's; give the file another name"]);
+    refuses(&["experiment", "own/none.toml"], &["own/none.toml"]);
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_ends_it_at_once_and_names_the_file() {
     let folder = empty("full");
     std::os::unix::fs::symlink("/dev/full", folder.join("placement.jsonl")).expect("a link can be made");
-    let output = filch(&[SESSION, &["full", "wsq-table"]].concat());
+    let output = filch(&[SESSION, &["full", "rivals"]].concat());
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains("cannot write full/placement.jsonl: No space left on device"), "{said}");

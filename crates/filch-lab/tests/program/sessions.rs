@@ -362,7 +362,7 @@ fn an_experiment_can_be_run_resumed_and_reported() {
     assert_eq!(claims.len(), 1, "{summary:?}");
     assert_eq!((&claims[0]["verdict"], &claims[0]["evidence"]), (&"not testable here".into(), &Value::Array(vec![])));
     let page = fs::read_to_string(page).expect("a page");
-    for part in ["Does it matter whether", "filch experiment placement --size quick", "class=\"verdict untestable\""] {
+    for part in ["Does it matter whether", "filch reproduce placement --size quick", "class=\"verdict untestable\""] {
         assert!(page.contains(part), "{part}");
     }
 }

@@ -1,13 +1,13 @@
 use super::*;
-use crate::experiment::quantity::{Comparison, Pick};
+use crate::experiment::quantity::{At, Comparison, Pick};
 use crate::record::Run;
 use crate::record::tests::run;
 use crate::summary::summarize;
 
 const LESS: Claim = Claim::new(
     "filch takes half of rayon's time",
-    Pick::any("filch split"),
-    Measure::Over(Quantity::Time, Pick::any("rayon")),
+    Pick::new("filch split", At::Any),
+    Measure::Over(Quantity::Time, Pick::new("rayon", At::Any)),
     Limit::Below(0.5),
 );
 
@@ -60,8 +60,9 @@ fn one_violating_row_refutes_a_claim() {
     assert!(decided.evidence[0].of.contains("on 2"), "{decided:?}");
     assert_eq!(verdict(&Claim { workers: Some(1), ..LESS }, &runs).verdict, Verdict::Holds);
     assert_eq!(verdict(&Claim { programs: &["fib"], workers: Some(2), ..LESS }, &runs).verdict, Verdict::DoesNotHold);
-    assert_eq!(verdict(&LESS.with("n", "30"), &runs).verdict, Verdict::DoesNotHold);
-    for elsewhere in [Claim { programs: &["queens"], ..LESS }, LESS.with("n", "31"), LESS.with("cutoff", "1")] {
+    assert_eq!(verdict(&Claim { with: Some(("n", "30")), ..LESS }, &runs).verdict, Verdict::DoesNotHold);
+    let with = |parameter, value| Claim { with: Some((parameter, value)), ..LESS };
+    for elsewhere in [Claim { programs: &["queens"], ..LESS }, with("n", "31"), with("cutoff", "1")] {
         assert!(matches!(verdict(&elsewhere, &runs).verdict, Verdict::NotTestable(_)), "{elsewhere:?}");
     }
 }
@@ -101,17 +102,33 @@ fn swept_values_are_compared_with_one_or_with_the_same_value() {
         let found = decide(&of(&claim, Some(sweep.clone())), &programs, 2).remove(0).evidence;
         found.iter().map(|evidence| evidence.estimate.value).collect::<Vec<_>>()
     };
-    assert_eq!(evidence(Pick::any("filch bwos-l"), Pick::any("filch padws")), [2.0, 1.0], "matched by value");
-    assert_eq!(evidence(Pick::at("filch bwos-l", "2"), Pick::any("filch padws")), [2.0, 2.0], "one with all");
-    assert_eq!(evidence(Pick::any("filch bwos-l"), Pick::at("filch bwos-l", "8")), [2.0], "all with one");
-    assert_eq!(evidence(Pick::at("filch bwos-l", "8"), Pick::any("filch abp")), [1.0 / 1.5], "a reference line");
+    assert_eq!(
+        evidence(Pick::new("filch bwos-l", At::Any), Pick::new("filch padws", At::Any)),
+        [2.0, 1.0],
+        "matched by value"
+    );
+    assert_eq!(
+        evidence(Pick::new("filch bwos-l", At::One("2")), Pick::new("filch padws", At::Any)),
+        [2.0, 2.0],
+        "one with all"
+    );
+    assert_eq!(
+        evidence(Pick::new("filch bwos-l", At::Any), Pick::new("filch bwos-l", At::One("8"))),
+        [2.0],
+        "all with one"
+    );
+    assert_eq!(
+        evidence(Pick::new("filch bwos-l", At::One("8")), Pick::new("filch abp", At::Any)),
+        [1.0 / 1.5],
+        "a reference line"
+    );
 }
 
 #[test]
 fn a_claim_about_many_processors_concerns_only_rows_with_as_many_workers() {
     let mut runs = session(&[0.6; 5], 2);
     runs.extend(session(&[0.4; 5], 4));
-    let needy = LESS.needs(Need::Processors(4));
+    let needy = Claim { needs: Some(Need::Processors(4)), ..LESS };
     let on = |cores| decide(&of(&needy, None), &summarize(&runs, &[]), cores).remove(0);
     assert_eq!((on(4).verdict, on(4).evidence.len()), (Verdict::Holds, 1));
     assert_eq!(on(2).verdict, Verdict::NotTestable("It needs 4 processors, but there are 2".to_owned()));
@@ -119,7 +136,7 @@ fn a_claim_about_many_processors_concerns_only_rows_with_as_many_workers() {
 
 #[test]
 fn a_difference_has_the_unit_of_its_quantity() {
-    let beyond = Measure::Beyond(Quantity::Per(&Quantity::Time, &Quantity::Tasks), Pick::any("rayon"));
+    let beyond = Measure::Beyond(Quantity::Per(&Quantity::Time, &Quantity::Tasks), Pick::new("rayon", At::Any));
     let decided =
         verdict(&Claim { measure: beyond, limit: Limit::Within(-0.7e-3, -0.5e-3), ..LESS }, &session(&[0.4; 5], 1));
     assert_eq!(decided.verdict, Verdict::Holds, "(0.4 − 1) s for 1000 tasks: {decided:?}");
@@ -136,7 +153,7 @@ fn a_counter_of_nanoseconds_is_compared_with_a_swept_time() {
     }
     let sweep = Sweep { parameter: "delta", values: Vec::new(), meaning: "" };
     let measure = Measure::OverSwept(Quantity::IDLE_PER_MIGRATION);
-    let claim = Claim { of: Pick::any("filch pdq-s"), measure, limit: Limit::Within(0.99, 1.01), ..LESS };
+    let claim = Claim { of: Pick::new("filch pdq-s", At::Any), measure, limit: Limit::Within(0.99, 1.01), ..LESS };
     let decided = decide(&of(&claim, Some(sweep)), &summarize(&runs, &[]), 2).remove(0);
     assert_eq!(decided.verdict, Verdict::Holds, "{decided:?}");
     assert!(decided.rule.contains("idle time per migration"), "{}", decided.rule);
@@ -171,7 +188,7 @@ fn an_undecided_claim_names_the_rows_that_may_decide_it() {
     let row = |run: &Run| RowId { program: run.program.clone(), who: run.who.clone(), workers: run.workers };
     assert_eq!(rows, [row(&wide[0]), row(&wide[1])], "one worker is decided");
 
-    let mean = Claim { measure: Measure::MeanOver(Quantity::Time, Pick::any("rayon")), ..LESS };
+    let mean = Claim { measure: Measure::MeanOver(Quantity::Time, Pick::new("rayon", At::Any)), ..LESS };
     let Verdict::Undecided { rows, .. } = verdict(&mean, &wide).verdict else { panic!("so does the mean's") };
     assert_eq!(rows, [row(&wide[0]), row(&wide[1])]);
 

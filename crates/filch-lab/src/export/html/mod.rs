@@ -299,7 +299,7 @@ pub(crate) fn date(at: f64) -> String {
 mod tests {
     use super::*;
     use crate::experiment::claim::{Claim, Limit, decide};
-    use crate::experiment::quantity::{Measure, Pick, Quantity};
+    use crate::experiment::quantity::{At, Measure, Pick, Quantity};
     use crate::experiment::{Experiment, Plot, Sweep};
     use crate::record::tests::run;
     use crate::summary::summarize;
@@ -371,8 +371,8 @@ mod tests {
             plots: &[Plot::Swept("median")],
             claims: vec![Claim::new(
                 "Small blocks are faster.",
-                Pick::at("filch bwos-l", "2"),
-                Measure::Over(Quantity::Time, Pick::at("filch bwos-l", "64")),
+                Pick::new("filch bwos-l", At::One("2")),
+                Measure::Over(Quantity::Time, Pick::new("filch bwos-l", At::One("64"))),
                 Limit::Below(1.0),
             )],
             ..Experiment::new("How long may blocks be?")
