@@ -14,7 +14,10 @@ fn main() {
     set("COMMIT", &commit);
     set("TARGET", &variable("TARGET"));
     println!("cargo::rerun-if-env-changed=TARGET");
-    list_experiments(&sources.join("../../experiments"));
+    // Other programs have only the rest of this script.
+    if variable("CARGO_PKG_NAME") == "filch-lab" {
+        list_experiments(&sources.join("../../experiments"));
+    }
     // A commit moves the head of a branch without changing a source file.
     for path in ["HEAD", "logs/HEAD"] {
         if let Some(path) = text(Command::new("git").args(["rev-parse", "--git-path", path]))

@@ -11,9 +11,9 @@ use std::process::{self, Command};
 use std::time::Instant;
 use std::{env, thread};
 
-use filch_console::stats::Sample;
-use filch_console::{error, table};
-use filch_protocol::{file_rss_bytes, peak_rss_bytes};
+use filch_catalogue::console::stats::Sample;
+use filch_catalogue::console::{error, table};
+use filch_catalogue::protocol::{file_rss_bytes, peak_rss_bytes};
 
 /// As many as a large machine has processors.
 const MANY: usize = 64;

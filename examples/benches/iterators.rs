@@ -13,10 +13,10 @@ use std::time::{Duration, Instant};
 use std::{env, process, thread};
 
 use filch::iter::IntoPar;
-use filch_console::json::Lines;
-use filch_console::stats::{Estimate, Rounds};
-use filch_console::{error, table};
-use filch_protocol::Machine;
+use filch_catalogue::console::json::Lines;
+use filch_catalogue::console::stats::{Estimate, Rounds};
+use filch_catalogue::console::{error, table};
+use filch_catalogue::protocol::Machine;
 use rayon::prelude::*;
 use serde_json::json;
 

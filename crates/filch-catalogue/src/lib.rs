@@ -1,9 +1,9 @@
-//! The catalogue of filch: [programs] with their parameters and sizes, and [queues](QUEUES), [pools](POOLS) and
-//! [peers](PEERS) with their guarantees and settings. It holds descriptions only: a driver needs nothing else, and
-//! runners run the programs.
+//! What filch's programs share: descriptions of [workloads](programs), [queues](QUEUES), [pools](POOLS) and
+//! [peers](PEERS) with their guarantees and settings; the [messages](protocol) between driver and runners; and the
+//! [console].
 //!
-//! Invariants: nothing here depends on the code of a scheduler or a program, and the descriptions of queues and pools
-//! match their types, which a test of `filch-schedulers` checks.
+//! Invariants: nothing here depends on the code of a scheduler or a workload, and the descriptions of queues and pools
+//! match their types, which a test of `filch-runner` checks.
 //!
 //! ```
 //! use filch_catalogue::{POOLS, PoolTuning};
@@ -14,9 +14,11 @@
 //! # Ok::<(), String>(())
 //! ```
 
+pub mod console;
 mod names;
 mod peers;
 pub mod programs;
+pub mod protocol;
 mod schedulers;
 mod tuning;
 pub mod values;

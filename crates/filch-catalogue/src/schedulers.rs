@@ -1,6 +1,6 @@
-//! Queues, pools and waiting strategies. The rows come from the types in `filch-schedulers`; a test of that crate
+//! Queues, pools and waiting strategies. The rows come from the types in `filch-runner`; a test of that crate
 //! compares them with `queues.jsonl`, `pools.jsonl` and `waits.jsonl`, and writes these (`FILCH_BLESS=1 cargo test -p
-//! filch-schedulers --test described`).
+//! filch-runner --test described`).
 
 use std::str::FromStr;
 use std::sync::LazyLock;

@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::path::Path;
 
-use filch_console::table::list;
-use filch_protocol::{Machine, cores};
+use filch_catalogue::console::table::list;
+use filch_catalogue::protocol::{Machine, cores};
 
 use crate::base::{Comparison, Difference};
 use crate::columns::Choice;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 
-use filch_protocol::Machine;
+use filch_catalogue::protocol::Machine;
 
 use crate::error::{Result, usage};
 use crate::export::json;

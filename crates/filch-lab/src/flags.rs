@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use filch_console::flags::{Output, count, workers};
+use filch_catalogue::console::flags::{Output, count, workers};
 
 pub(crate) use session::{Against, Session, Size, Tables};
 

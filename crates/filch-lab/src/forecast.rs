@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use filch_catalogue::Workload;
-use filch_protocol::cores;
+use filch_catalogue::protocol::cores;
 
 use crate::error::{Result, usage};
 use crate::experiment::{Contender, Experiment, Sweep};

@@ -34,7 +34,7 @@ mod warnings;
 use std::process::ExitCode;
 
 use clap::Parser;
-use filch_console::{error, interrupt, progress, stats, terminal};
+use filch_catalogue::console::{error, interrupt, progress, stats, terminal};
 
 /// Runs the program `filch`.
 pub fn filch() -> ExitCode {

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use filch_protocol::cores;
+use filch_catalogue::protocol::cores;
 
 use crate::earlier::Earlier;
 use crate::error::{Error, Result};

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use filch_protocol::{Machine, now};
+use filch_catalogue::protocol::{Machine, now};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

@@ -43,7 +43,7 @@ fn of_size(name: &str, size: Size, set: &[(String, String)]) -> Result<Workload>
 /// Fails unless this many copies of the workload fit into memory together.
 pub(crate) fn fits(workload: &Workload, copies: usize) -> Result {
     let needed = workload.memory_bytes().saturating_mul(copies as u64);
-    match filch_protocol::memory_available() {
+    match filch_catalogue::protocol::memory_available() {
         Some(available) if needed > available => Err(usage(format!(
             "{} of this size needs {} of memory{}, but {} are available",
             workload.name(),

@@ -1,7 +1,7 @@
 //! One measured run: the line behind every table, plot and report.
 
 use filch_catalogue::Workload;
-use filch_protocol::{Hello, Machine, Ran, now};
+use filch_catalogue::protocol::{Hello, Machine, Ran, now};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 

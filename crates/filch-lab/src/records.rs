@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Parser;
-use filch_protocol::Machine;
+use filch_catalogue::protocol::Machine;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 

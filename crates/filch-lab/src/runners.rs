@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use filch_catalogue::PEERS;
-use filch_protocol::PREFIX;
+use filch_catalogue::protocol::PREFIX;
 
 use crate::adapters;
 use crate::error::{Result, usage};
@@ -23,9 +23,9 @@ pub(crate) enum Executable {
     Added(String),
     /// The user's runner, which the user builds.
     At(PathBuf),
-    /// The checkers.
+    /// The checker.
     Check,
-    /// The probes.
+    /// The probes, and the stress of queues.
     Probe,
     /// The simulator.
     Simulate,
@@ -62,9 +62,9 @@ impl Executable {
             Self::Added(_) | Self::At(_) => unreachable!("only cargo's programs are in packages"),
             Self::Runner(_) if self.peer().is_some() => "filch-peers",
             Self::Runner(_) => "filch-runner",
-            Self::Check => "filch-checker",
+            Self::Check => "filch-check",
             Self::Probe => "filch-probe",
-            Self::Simulate => "filch-simulator",
+            Self::Simulate => "filch-sim",
         }
     }
 

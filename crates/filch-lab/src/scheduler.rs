@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use filch_catalogue::console::store_buffer::{Measured, cache};
+use filch_catalogue::protocol::{Description, Order};
 use filch_catalogue::values::assignment;
 use filch_catalogue::{
     Kind, Knob, PEERS, POOLS, PoolSpec, PoolTuning, QUEUES, QueueSpec, Style, Tuning, Workload, list_queues,
     why_not_for,
 };
-use filch_console::store_buffer::{Measured, cache};
-use filch_protocol::{Description, Order};
 
 use crate::error::{Error, Result, usage};
 use crate::identity::{Placement, SchedulerId};

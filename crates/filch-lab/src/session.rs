@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-use filch_protocol::{Description, Hello, Order, Ran, Reply, Request, VERSION};
+use filch_catalogue::protocol::{Description, Hello, Order, Ran, Reply, Request, VERSION};
 use shared_child::SharedChild;
 
 use crate::error::{Error, Result};

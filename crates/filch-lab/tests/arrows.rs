@@ -20,46 +20,20 @@ const TABLE: &[Row] = &[
     ("filch-queue", &["filch-memory"]),
     ("filch-macros", &[]),
     ("filch", &["filch-memory", "filch-queue", "filch-macros"]),
-    ("filch-check", &["filch-memory", "filch-queue", "filch"]),
-    ("filch-sim", &[]),
-    // Descriptions by name, without anybody's code.
+    // Descriptions by name, without anybody's code, and what programs share.
     ("filch-catalogue", &[]),
+    ("filch-check", &["filch-memory", "filch-queue", "filch", "filch-catalogue"]),
+    ("filch-sim", &["filch-catalogue"]),
     // filch-queue for the programs of one queue.
     ("filch-workloads", &["filch", "filch-queue", "filch-catalogue"]),
-    ("filch-schedulers", &["filch", "filch-queue", "filch-catalogue"]),
-    ("filch-protocol", &[]),
     // filch-memory for its counters.
-    (
-        "filch-runner",
-        &[
-            "filch-memory",
-            "filch",
-            "filch-queue",
-            "filch-catalogue",
-            "filch-workloads",
-            "filch-schedulers",
-            "filch-protocol",
-        ],
-    ),
+    ("filch-runner", &["filch-memory", "filch", "filch-queue", "filch-catalogue", "filch-workloads"]),
     // Its tests run the book, which also shows queues.
     ("filch-examples", &["filch"]),
     // Queues by name: `FILCH_POOL` chooses among pools made of them.
     ("rayon-core", &["filch", "filch-queue"]),
     ("filch-peers", &["filch-catalogue", "filch-workloads", "filch-runner"]),
-    ("filch-console", &[]),
-    ("filch-mpi", &["filch", "filch-memory", "filch-queue", "filch-workloads", "filch-protocol"]),
-    (
-        "filch-checker",
-        &[
-            "filch",
-            "filch-queue",
-            "filch-check",
-            "filch-catalogue",
-            "filch-workloads",
-            "filch-schedulers",
-            "filch-console",
-        ],
-    ),
+    ("filch-mpi", &["filch", "filch-memory", "filch-queue", "filch-workloads", "filch-catalogue"]),
     (
         "filch-probe",
         &[
@@ -67,16 +41,14 @@ const TABLE: &[Row] = &[
             "filch-memory",
             "filch",
             "filch-queue",
+            "filch-catalogue",
             "filch-workloads",
-            "filch-schedulers",
-            "filch-protocol",
+            "filch-runner",
             "filch-peers",
-            "filch-console",
         ],
     ),
-    ("filch-simulator", &["filch-sim", "filch-console"]),
     // Only descriptions: it must not use a scheduler or program that it could run, directly or indirectly.
-    ("filch-lab", &["filch-catalogue", "filch-protocol", "filch-console"]),
+    ("filch-lab", &["filch-catalogue"]),
 ];
 
 /// A normal or build dependency `from` → `to` within the workspace.
@@ -144,10 +116,7 @@ fn the_table_has_no_upward_arrows() {
 #[test]
 fn the_lowest_layer_uses_nothing() {
     let grounded: Vec<_> = TABLE.iter().filter(|(_, permitted)| permitted.is_empty()).map(|row| row.0).collect();
-    assert_eq!(
-        grounded,
-        ["filch-memory", "filch-macros", "filch-sim", "filch-catalogue", "filch-protocol", "filch-console"]
-    );
+    assert_eq!(grounded, ["filch-memory", "filch-macros", "filch-catalogue"]);
 }
 
 #[test]

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, Parser, Subcommand};
 use filch::worklist::Worklist;
+use filch_catalogue::protocol::{Machine, now, peak_rss_bytes};
 use filch_mpi::{Cluster, Mpi, Traffic, Transport as _};
-use filch_protocol::{Machine, now, peak_rss_bytes};
 use filch_workloads::Answer;
 use serde_json::{Map, Value, json};
 

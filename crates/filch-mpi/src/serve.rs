@@ -8,8 +8,8 @@ use std::process::ExitCode;
 use std::thread::sleep;
 use std::time::Duration;
 
+use filch_catalogue::protocol::{Order, Ran, Reply, Request};
 use filch_mpi::{Cluster, Mpi, Transport as _};
-use filch_protocol::{Order, Ran, Reply, Request};
 use serde_json::json;
 
 use crate::command::{Timed, counters, prepare};

@@ -12,13 +12,13 @@ use serde::Serialize;
 use crate::error::{Result, usage};
 use crate::flags::ProbeCalls;
 use crate::table;
-use filch_console::json::Lines;
-use filch_protocol::{Machine, cpu_time};
+use filch_catalogue::console::json::Lines;
+use filch_catalogue::protocol::{Machine, cpu_time};
 
 use crate::commit;
 use crate::progress::Progress;
 use crate::terminal::{colour, duration};
-use filch_console::stats::quantile;
+use filch_catalogue::console::stats::quantile;
 
 /// The time of a call on one worker, in microseconds; 0 is an empty join.
 const LENGTHS: [u64; 6] = [0, 1, 5, 20, 100, 1000];

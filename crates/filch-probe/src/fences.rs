@@ -11,9 +11,9 @@ use filch_memory::{Asymmetric, Memory, Native, Ordering};
 use filch_queue::Padded;
 use serde::Serialize;
 
-use filch_console::json::Lines;
-use filch_console::stats::{Estimate, Rounds};
-use filch_protocol::Machine;
+use filch_catalogue::console::json::Lines;
+use filch_catalogue::console::stats::{Estimate, Rounds};
+use filch_catalogue::protocol::Machine;
 
 use crate::error::{Result, usage};
 use crate::flags::ProbeFences;

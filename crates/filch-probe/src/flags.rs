@@ -1,9 +1,11 @@
 //! The flags, each with its name, help and values.
 
 use clap::{Args, Parser, Subcommand};
-use filch_console::flags::{Output, count, workers};
+use filch_catalogue::console::flags::{Output, count, workers};
 
-/// Measures a single pool, or the processor, instead of comparing pools.
+use crate::stress::flags::Stress;
+
+/// Measures a single pool, or the processor; or stresses queues and schedulers.
 #[derive(Debug, Parser)]
 #[command(name = "filch", version, about, max_term_width = 100)]
 pub(crate) struct Flags {
@@ -17,6 +19,8 @@ pub(crate) enum Verb {
     /// Measures what an idle pool costs, how fast it wakes, and what the processor does with stores
     #[command(subcommand)]
     Probe(Probe),
+    /// Stresses queues with an owner and thieves, or runs random programs: is every task taken once?
+    Stress(Stress),
 }
 
 #[derive(Debug, Subcommand)]

@@ -9,13 +9,13 @@ use serde::Serialize;
 
 use crate::error::{Result, usage};
 use crate::flags::{ProbeIdle, ProbeWakeup};
-use filch_console::flags::Output;
-use filch_console::json::Lines;
-use filch_protocol::{Machine, cpu_time};
+use filch_catalogue::console::flags::Output;
+use filch_catalogue::console::json::Lines;
+use filch_catalogue::protocol::{Machine, cpu_time};
 
 use crate::commit;
 use crate::terminal::duration;
-use filch_console::stats::{Sample, quantile};
+use filch_catalogue::console::stats::{Sample, quantile};
 
 /// Long enough for every worker of a pool to fall asleep.
 const SETTLE: Duration = Duration::from_millis(100);

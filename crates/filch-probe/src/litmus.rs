@@ -12,9 +12,9 @@ use filch_queue::Padded;
 use filch_queue::ff_the::litmus::litmus;
 use serde::Serialize;
 
-use filch_console::json::Lines;
-use filch_console::store_buffer::{Measured, Model};
-use filch_protocol::Machine;
+use filch_catalogue::console::json::Lines;
+use filch_catalogue::console::store_buffer::{Measured, Model};
+use filch_catalogue::protocol::Machine;
 
 use crate::error::{Result, usage};
 use crate::flags::ProbeLitmus;

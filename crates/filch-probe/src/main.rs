@@ -1,4 +1,5 @@
-//! `filch-probe`, which `filch probe` starts: it measures a single pool, or the processor.
+//! `filch-probe`, which `filch probe` and `filch stress` start: it measures a single pool, or the processor; and it
+//! stresses queues and schedulers.
 
 mod calls;
 #[cfg(target_arch = "x86_64")]
@@ -14,17 +15,30 @@ mod plot;
 mod processors;
 #[cfg(target_arch = "x86_64")]
 mod store_buffer;
+mod stress;
 
 use std::process::ExitCode;
 
 use clap::Parser;
-use filch_console::{error, progress, table, terminal};
+use filch_catalogue::console::{error, interrupt, progress, table, terminal};
 
 use crate::flags::{Flags, Probe, Verb};
+use crate::stress::flags::{Stress, Stressed};
 
 fn main() -> ExitCode {
-    let Verb::Probe(probe) = Flags::parse().verb;
-    let done = match probe {
+    let done = match Flags::parse().verb {
+        Verb::Probe(probe) => run(probe),
+        Verb::Stress(Stress { what: Some(Stressed::Programs(flags)), .. }) => stress::programs(&flags),
+        Verb::Stress(Stress { what: None, queues }) => stress::queues(&queues),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => error.report(),
+    }
+}
+
+fn run(probe: Probe) -> error::Result {
+    match probe {
         Probe::Idle(flags) => idle::idle(&flags),
         Probe::Wakeup(flags) => idle::wakeup(&flags),
         Probe::Calls(flags) => calls::calls(&flags),
@@ -39,10 +53,6 @@ fn main() -> ExitCode {
         Probe::StoreBuffer(_) | Probe::Fences(_) | Probe::Litmus(_) => {
             Err(error::usage("not measurable here: the probe is written for x86-64"))
         }
-    };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => error.report(),
     }
 }
 

@@ -71,7 +71,7 @@ fn fences_have_prices() {
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn the_litmus_map_has_every_pair_in_both_placements() {
-    if filch_protocol::cores() < 2 {
+    if filch_catalogue::protocol::cores() < 2 {
         return;
     }
     let map = lines(&["probe", "litmus", "--bound", "500", "--runs", "2", "--json", "-"]);
@@ -87,4 +87,25 @@ fn the_litmus_map_has_every_pair_in_both_placements() {
         // No processor has so many pending stores.
         assert!(between == 0 || line["is_safe"] == false || (line["taken_twice"] == 0 && line["lost"] == 0), "{line}");
     }
+}
+
+/// Stresses something, and returns what is told.
+fn stressed(arguments: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_filch-probe")).arg("stress").args(arguments).output();
+    let output = output.expect("the program starts");
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("text")
+}
+
+#[test]
+fn random_programs_are_right() {
+    let text = stressed(&["programs", "--seconds", "1", "--seed", "1", "--workers", "1,2"]);
+    assert!(text.contains("all right"), "{text}");
+}
+
+#[test]
+fn queues_are_stressed() {
+    let text = stressed(&["chase-lev", "locked", "--seconds", "1", "--seed", "1", "--threads", "3"]);
+    assert!(text.contains("No task lost") && text.contains("chase-lev") && !text.contains("lace"), "{text}");
+    assert_eq!(stressed(&["lace", "--seconds", "1", "--threads", "1", "--quiet"]), "");
 }

@@ -1,5 +1,5 @@
 //! Runners: programs that run [workloads](filch_workloads) on one scheduler and answer a driver in [JSON
-//! lines](filch_protocol).
+//! lines](filch_catalogue::protocol).
 //!
 //! The runner of a [`Scheduler`] is one line. Those of filch are in `src/bin`, one for each pool and queue, so that a
 //! change to one does not move the machine code of another.
@@ -19,6 +19,7 @@ mod contender;
 mod counting;
 mod of_filch;
 mod one_queue;
+pub mod schedulers;
 mod serial;
 mod serve;
 

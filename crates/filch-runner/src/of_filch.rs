@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
+use crate::schedulers::{
+    Common, DEFAULT_POOL, END, ForPool, ForQueue, PoolOptions, Tunable, list_knobs, parts, worklist,
+};
 use filch::pool::{Pool, QueueSettings, Queued, Split};
 use filch::{Builder, ThreadPool};
 use filch_catalogue::{Knob, LIST_KNOBS, POOL_KNOBS, PoolTuning, Style, Tuning, with_common};
 use filch_queue::{Queue, StealMany, Task};
-use filch_schedulers::{
-    Common, DEFAULT_POOL, END, ForPool, ForQueue, PoolOptions, Tunable, list_knobs, parts, worklist,
-};
 use filch_workloads::{Executor, FilchClosures, InLevels, Kind, Spec};
 
 use crate::contender::{self, Pooled};

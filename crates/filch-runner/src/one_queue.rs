@@ -2,11 +2,11 @@
 
 use std::cell::RefCell;
 
+use crate::schedulers::{Common, ForQueue, Tunable};
 use core_affinity::CoreId;
 use filch::inside::host::processors;
 use filch_catalogue::{STEAL, Tuning};
 use filch_queue::Queue;
-use filch_schedulers::{Common, ForQueue, Tunable};
 use filch_workloads::queue::{Did, On, Times};
 use filch_workloads::{Answer, Instance};
 

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use filch_protocol::{
+use filch_catalogue::protocol::{
     Description, Hello, Load, Machine, Order, ProgramDescription, Ran, Reply, Request, VERSION, cpu_time,
     file_rss_bytes, peak_rss_bytes,
 };

@@ -8,7 +8,7 @@ use std::process::Command;
 use std::sync::LazyLock;
 
 use common::{Runner, order, own, runs};
-use filch_protocol::{Reply, Request, VERSION};
+use filch_catalogue::protocol::{Reply, Request, VERSION};
 
 /// The path of the program; `None` without a C compiler.
 static BUILT: LazyLock<Option<PathBuf>> = LazyLock::new(|| {

@@ -6,10 +6,10 @@
 mod common;
 
 use common::{Runner, order, own, runs};
+use filch_catalogue::protocol::Ran;
 use filch_catalogue::{Lists, ONE_WORKER, QUEUES};
-use filch_protocol::Ran;
 use filch_queue::Queue;
-use filch_schedulers::{QueueUser, with_queue};
+use filch_runner::schedulers::{QueueUser, with_queue};
 
 /// The fences and locked instructions of parking, waking and starting the program.
 const AROUND: u64 = 60;

@@ -6,8 +6,8 @@
 mod common;
 
 use common::{Runner, order, own, set};
+use filch_catalogue::protocol::{Description, Order, Ran, Reply, Request, VERSION};
 use filch_catalogue::{Lists, ONE_WORKER, POOLS, PoolSpec, PoolTuning, QUEUES, STEAL, Tuning, WAITS, why_not_for};
-use filch_protocol::{Description, Order, Ran, Reply, Request, VERSION};
 use filch_workloads::{Kind, Workload};
 
 /// All fork–join programs, each so small that a run takes a millisecond.

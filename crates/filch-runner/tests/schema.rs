@@ -1,9 +1,9 @@
-//! `docs/runners.schema.json` describes the protocol: the messages of `filch_protocol` and of runners.
+//! `docs/runners.schema.json` describes the protocol: the messages of `filch_catalogue::protocol` and of runners.
 
 mod common;
 
 use common::{Runner, SCHEMA, is_reply, is_reply_and_more, is_request, order, own, runs, set};
-use filch_protocol::{Description, Hello, Machine, Order, ProgramDescription, Ran, Reply, Request, VERSION};
+use filch_catalogue::protocol::{Description, Hello, Machine, Order, ProgramDescription, Ran, Reply, Request, VERSION};
 use serde_json::{Map, Value, json};
 
 /// Every request, with all its fields.

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use filch_catalogue::protocol::Order;
 use filch_catalogue::{Adapter, PeerSpec};
-use filch_protocol::Order;
 
 use super::{Added, FILES, RUNNER, command, find, fingerprint, folder, record};
 use crate::error::{Error, Result, usage};

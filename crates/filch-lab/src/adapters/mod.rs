@@ -8,8 +8,8 @@ mod compile;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use filch_catalogue::console::store_buffer::cache;
 use filch_catalogue::{Adapter, PEERS, PeerSpec};
-use filch_console::store_buffer::cache;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Result, usage};

@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::LazyLock;
 
+use filch_catalogue::console::store_buffer::Measured;
+use filch_catalogue::protocol::cores;
 use filch_catalogue::{PEERS, WAITS, unknown};
-use filch_console::store_buffer::Measured;
-use filch_protocol::cores;
 use serde::Deserialize;
 use toml::{Spanned, Value};
 

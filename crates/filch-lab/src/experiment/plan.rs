@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 
 use filch_catalogue::Workload;
-use filch_protocol::{Order, cores};
+use filch_catalogue::protocol::{Order, cores};
 
 use super::claim::RowId;
 use super::{Contender, Experiment, Sweep};

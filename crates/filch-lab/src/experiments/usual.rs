@@ -1,7 +1,7 @@
 //! The default of `filch compare`.
 
+use filch_catalogue::protocol::cores;
 use filch_catalogue::{Kind, WAITS, Workload, specs};
-use filch_protocol::cores;
 
 use crate::experiment::{Contender, Effort, Entry, Experiment, Program};
 use crate::flags::Size;

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 
-pub(crate) use filch_console::json::{Lines, check_writable, write_file};
+pub(crate) use filch_catalogue::console::json::{Lines, check_writable, write_file};
 use flate2::read::GzDecoder;
 use serde_json::{Map, Value, json};
 

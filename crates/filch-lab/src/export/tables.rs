@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
 
-use filch_protocol::Machine;
+use filch_catalogue::protocol::Machine;
 
 use super::csv;
 use super::json::write_file;

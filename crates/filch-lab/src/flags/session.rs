@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use filch_console::flags::{Output, count, workers};
+use filch_catalogue::console::flags::{Output, count, workers};
 
 use crate::error::{Result, usage};
 use crate::export::json::check_writable;

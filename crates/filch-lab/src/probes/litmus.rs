@@ -1,6 +1,6 @@
 //! How many stores the processor hides from a thief.
 
-use filch_console::store_buffer::Model;
+use filch_catalogue::console::store_buffer::Model;
 use serde::Deserialize;
 use serde_json::Value;
 

@@ -1,7 +1,7 @@
 //! `filch compare`: an experiment assembled from the flags.
 
+use filch_catalogue::console::flags::MOST_WORKERS;
 use filch_catalogue::{Workload, specs, unknown};
-use filch_console::flags::MOST_WORKERS;
 
 use crate::base::is_runner;
 use crate::error::{Result, usage};

@@ -15,7 +15,7 @@ use crate::runners::Executable;
 use crate::scheduler::STYLED;
 use crate::terminal::{HEADING, colour, paint, width};
 use crate::verbs::hand_over;
-use filch_console::table;
+use filch_catalogue::console::table;
 
 pub(crate) fn list(flags: &Flags) -> Result {
     if flags.what == Some(Listed::Scenarios) {

@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::path::Path;
 
+use filch_catalogue::console::table;
 use filch_catalogue::{Adapter, PEERS, PeerSpec};
-use filch_console::table;
 
 use crate::adapters::{self, Added};
 use crate::error::Result;

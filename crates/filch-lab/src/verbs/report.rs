@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use filch_protocol::Machine;
+use filch_catalogue::protocol::Machine;
 
 use crate::base::{Comparison, Difference, rows_of};
 use crate::columns::Choice;

@@ -6,8 +6,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use filch_catalogue::Memory;
-use filch_console::flags::Output;
-use filch_console::table::list;
+use filch_catalogue::console::flags::Output;
+use filch_catalogue::console::table::list;
 
 use crate::earlier::Earlier;
 use crate::error::{Error, Result, usage};
@@ -202,7 +202,7 @@ fn forecast(flags: &Flags, experiments: &[Experiment], size: Size) -> Result {
     }
     let mut out = std::io::stdout().lock();
     writeln!(out, "{}", list(&["experiment", "runs a round", "about", "memory"], &rows, colour()))?;
-    let available = filch_protocol::memory_available()
+    let available = filch_catalogue::protocol::memory_available()
         .map_or_else(String::new, |bytes| format!("; {} of memory are available", Memory(bytes)));
     let more = match more {
         0 => String::new(),

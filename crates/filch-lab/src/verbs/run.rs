@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::io::Write;
 
+use filch_catalogue::protocol::{Hello, Order, Ran, cores};
 use filch_catalogue::{Kind, Memory, POOLS, Workload};
-use filch_protocol::{Hello, Order, Ran, cores};
 
 use super::compare::Named;
 use crate::error::{Error, Result, usage};

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use filch_protocol::{Order, cores};
+use filch_catalogue::protocol::{Order, cores};
 
 use super::run::{ask, default_pool};
 use crate::error::{Error, Result, usage};

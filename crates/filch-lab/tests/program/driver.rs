@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::common;
 
 /// The packages of the programs that the tests start.
-const PACKAGES: [&str; 5] = ["filch-runner", "filch-checker", "filch-probe", "filch-simulator", "filch-peers"];
+const PACKAGES: [&str; 5] = ["filch-runner", "filch-check", "filch-probe", "filch-sim", "filch-peers"];
 
 /// cargo builds a package's programs for its integration tests, and only then. What is missing would be built in the
 /// middle of these tests, which may take very long.

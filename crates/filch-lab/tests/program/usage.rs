@@ -54,7 +54,7 @@ fn bad_parameters_are_refused() {
 
 #[test]
 fn a_measured_bound_must_have_been_measured() {
-    use filch_console::store_buffer::{Measured, Model};
+    use filch_catalogue::console::store_buffer::{Measured, Model};
 
     let cache = folder().join("measured-bound");
     let _ = std::fs::remove_dir_all(&cache);

@@ -8,7 +8,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-use filch_protocol::{Description, Hello, ProgramDescription, Reply, Request, VERSION};
+use filch_catalogue::protocol::{Description, Hello, ProgramDescription, Reply, Request, VERSION};
 use filch_workloads::specs;
 
 /// Reads a line without reading on, since what follows is for rank 0.

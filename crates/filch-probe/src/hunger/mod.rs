@@ -24,13 +24,13 @@ use self::trace::{Report, Style, Trace};
 use crate::error::{Result, usage};
 use crate::flags::ProbeHunger;
 use crate::table;
-use filch_console::json::Lines;
-use filch_protocol::Machine;
+use filch_catalogue::console::json::Lines;
+use filch_catalogue::protocol::Machine;
 
 use crate::commit;
 use crate::progress::Progress;
 use crate::terminal::{colour, duration, significant};
-use filch_console::stats::Sample;
+use filch_catalogue::console::stats::Sample;
 
 /// Before each run; all workers fall asleep in this time.
 const SETTLE: Duration = Duration::from_millis(5);
@@ -170,7 +170,7 @@ pub(crate) fn hunger(flags: &ProbeHunger) -> Result {
     let mut lines = flags.output.json.as_deref().map(Lines::create).transpose()?;
     let (workers, programs) = (usize::from(flags.workers), flags.programs as usize);
     let kind = RandomPrograms { leaves: flags.leaves as usize, longest: flags.longest, is_mixed: flags.mixed };
-    let wait = filch_schedulers::wait(flags.wait.as_deref()).map_err(usage)?;
+    let wait = filch_runner::schedulers::wait(flags.wait.as_deref()).map_err(usage)?;
     let contenders = contenders(workers, wait)?;
     let progress = Progress::new(!flags.output.quiet);
     let mut all = vec![Vec::new(); contenders.len()];

@@ -12,10 +12,10 @@ use std::io::Write;
 
 use serde::Serialize;
 
-use filch_console::json::Lines;
-use filch_console::stats::quantile;
-use filch_console::store_buffer::{Measured, Model, cache};
-use filch_protocol::Machine;
+use filch_catalogue::console::json::Lines;
+use filch_catalogue::console::stats::quantile;
+use filch_catalogue::console::store_buffer::{Measured, Model, cache};
+use filch_catalogue::protocol::Machine;
 
 use crate::error::{Result, usage};
 use crate::flags::ProbeStoreBuffer;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::LazyLock;
 
-use filch_protocol::{Hello, Order, PREFIX, Ran, Reply, Request};
+use filch_catalogue::protocol::{Hello, Order, PREFIX, Ran, Reply, Request};
 use jsonschema::Validator;
 use serde_json::{Value, json};
 

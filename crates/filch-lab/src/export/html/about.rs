@@ -1,7 +1,7 @@
 //! The part of the report about the origin of the numbers.
 
 use filch_catalogue::Memory;
-use filch_protocol::Machine;
+use filch_catalogue::protocol::Machine;
 use maud::{Markup, html};
 
 use super::Setting;

@@ -1,6 +1,6 @@
 //! The figures of a page, in their order there, which is also that of their files.
 
-use filch_protocol::Machine;
+use filch_catalogue::protocol::Machine;
 use maud::{Markup, PreEscaped, html};
 
 use super::{Origin, Setting};

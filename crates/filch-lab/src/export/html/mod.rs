@@ -16,7 +16,7 @@ pub(crate) use probe::probe_page;
 
 use std::time::{Duration, SystemTime};
 
-use filch_protocol::Machine;
+use filch_catalogue::protocol::Machine;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde_json::{Map, Value, json};
 

@@ -1,6 +1,6 @@
 //! The page of an experiment that a probe measures.
 
-use filch_protocol::Machine;
+use filch_catalogue::protocol::Machine;
 use maud::html;
 
 use super::claims::{claims, source, tables};

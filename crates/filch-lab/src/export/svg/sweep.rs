@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use filch_protocol::Machine;
+use filch_catalogue::protocol::Machine;
 
 use super::lines::Point;
 use super::palette::{Look, Palette, name_of};
