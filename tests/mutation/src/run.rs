@@ -345,7 +345,7 @@ fn read_results(path: &Path) -> HashMap<Key, Verdict> {
 /// The test programs, by name.
 type Tests = HashMap<String, PathBuf>;
 
-const CRATES: &[&str] = &["filch-memory", "filch-macros", "filch-queue", "filch", "filch-check"];
+const CRATES: &[&str] = &["filch-memory", "filch-macros", "filch-queue", "filch", "filch-catalogue", "filch-check"];
 
 /// Compiles a copy of the workspace with the wanted mutants in it, and the tests that they need. Leaves out the mutants
 /// that do not compile, and returns them too.
