@@ -77,8 +77,7 @@ fn a_reproduction_leaves_pages_figures_tables_and_lines() {
     let pairs = (1..).take_while(|number| folder.join(format!("placement-{number}.svg")).exists()).count();
     // The parallel capacity is about the machine: it has no file.
     assert!(pairs > 0 && (pairs == figures || pairs + 1 == figures), "{pairs} files of {figures} figures");
-    let picture = fs::read(folder.join("placement-1.png")).expect("a picture");
-    assert!(picture.starts_with(b"\x89PNG\r\n\x1a\n") && text(folder, "placement-1.svg").contains("</svg>"));
+    assert!(text(folder, "placement-1.svg").contains("</svg>"));
     let runs = lines(&text(folder, "placement.jsonl"));
     assert!(runs.iter().all(|run| run["size"] == "quick" && run["experiment"] == "placement"));
     let mut rows: Vec<String> = runs

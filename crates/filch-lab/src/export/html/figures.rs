@@ -66,14 +66,14 @@ impl Figures {
     }
 }
 
-/// Shows a figure, with links to its files.
+/// Shows a figure, with a link to its file.
 pub(super) fn figure(figure: &Figure, number: usize, origin: &Origin) -> Markup {
     html! {
         figure {
             figcaption {
                 (figure.caption)
                 @if let Some(name) = &origin.files {
-                    @for kind in ["svg", "png"] { " " a href={ (name) "-" (number) "." (kind) } { (kind) } }
+                    " " a href={ (name) "-" (number) ".svg" } { "svg" }
                 }
             }
             div class="plot" { (PreEscaped(&figure.svg)) }

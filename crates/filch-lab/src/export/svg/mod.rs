@@ -27,7 +27,6 @@ macro_rules! put {
 mod axis;
 mod chart;
 pub(crate) mod files;
-mod font;
 mod lines;
 mod palette;
 mod panel;
