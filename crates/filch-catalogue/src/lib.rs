@@ -1,6 +1,6 @@
 //! What filch's programs share: descriptions of [workloads](programs), [queues](QUEUES), [pools](POOLS) and
-//! [peers](PEERS) with their guarantees and settings; the [messages](protocol) between driver and runners; and the
-//! [console].
+//! [peers](PEERS) with their guarantees and settings; the [messages](protocol) between driver and runners; and flags,
+//! tables and colours, with the feature `console`.
 //!
 //! Invariants: nothing here depends on the code of a scheduler or a workload, and the descriptions of queues and pools
 //! match their types, which a test of `filch-runner` checks.
@@ -14,6 +14,7 @@
 //! # Ok::<(), String>(())
 //! ```
 
+#[cfg(feature = "console")]
 pub mod console;
 mod names;
 mod peers;
