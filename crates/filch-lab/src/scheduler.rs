@@ -113,10 +113,31 @@ fn styled(name: &str) -> Option<Style> {
     STYLED.iter().find(|(styled, ..)| *styled == name).map(|&(_, style, _)| style)
 }
 
+/// Returns a pool or queue, its parameters, and its style.
+fn parts(name: &str) -> (&str, &str, Style) {
+    let (start, rest) = name.split_once(':').unwrap_or((name, ""));
+    styled(start).map_or((start, rest, Style::Handles), |style| (POOLS[0].name, rest, style))
+}
+
+/// Returns the identity of `serial`, a pool or a queue from its name alone: parameters as they are written.
+pub(crate) fn identity(name: &str, wait: &str, placement: Placement) -> SchedulerId {
+    if name == "serial" {
+        return SchedulerId { placement, ..SchedulerId::named(name) };
+    }
+    let (start, rest, style) = parts(name);
+    let pool = if rest.is_empty() { start.to_owned() } else { format!("{start}:{rest}") };
+    SchedulerId {
+        pool: Some(pool),
+        wait: Some(wait.to_owned()),
+        style: Some(style.name().to_owned()),
+        placement,
+        ..SchedulerId::named("filch")
+    }
+}
+
 /// Returns the parameters of a pool or queue, such as `lace:steal=half`, for programs of this kind.
 pub(crate) fn knobs(name: &str, kind: Kind) -> Vec<Knob> {
-    let start = name.split(':').next().unwrap_or(name);
-    let pool = if styled(start).is_some() { POOLS[0].name } else { start };
+    let (pool, ..) = parts(name);
     match kind {
         Kind::ForkJoin => POOLS.iter().find(|spec| spec.name == pool).map(PoolSpec::knobs),
         _ => QUEUES.iter().find(|spec| spec.name == pool).map(QueueSpec::knobs),
@@ -167,8 +188,7 @@ impl Scheduler {
 
     /// Parses `serial`, a pool, or the default pool in another style.
     fn from_fork_join_pool(name: &str, wait: &'static str) -> Result<Suited> {
-        let (start, rest) = name.split_once(':').unwrap_or((name, ""));
-        let (start, style) = styled(start).map_or((start, Style::Handles), |style| (POOLS[0].name, style));
+        let (start, rest, style) = parts(name);
         match (POOLS.iter().find(|pool| pool.name == start), QUEUES.iter().find(|queue| queue.name == start)) {
             (Some(pool), _) => match PoolTuning::parse(pool.name, rest) {
                 Ok(pool) => Ok(Ok(Self::Filch { pool, style, wait })),

@@ -20,10 +20,10 @@ use super::quantity::{At, Comparison, Measure, Pick, Quantity};
 use super::{Contender, Effort, Entry, Experiment, Plot, Program, Sweep};
 use crate::columns::COLUMNS;
 use crate::flags::Size;
-use crate::identity::Placement;
+use crate::identity::{Placement, SchedulerId};
 use crate::probes;
 use crate::programs::unchecked;
-use crate::scheduler::{STYLED, Scheduler};
+use crate::scheduler::{Scheduler, identity};
 
 /// A text with its place in the file.
 type Word = Spanned<String>;
@@ -54,13 +54,13 @@ struct File {
     #[serde(default)]
     without: ByProgram,
     workers: Vec<Spanned<Value>>,
-    most_workers: Option<usize>,
+    most_workers: Option<Spanned<usize>>,
     #[serde(default)]
-    more_workers: Vec<usize>,
+    more_workers: Vec<Spanned<Value>>,
     placement: Option<Word>,
     sweep: Option<Swept>,
     seconds: Option<u32>,
-    visit_seconds: Option<f64>,
+    visit_seconds: Option<Spanned<f64>>,
     #[serde(default)]
     columns: Vec<Word>,
     plots: Option<Vec<Word>>,
@@ -170,18 +170,24 @@ type Read<T> = Result<T, Wrong>;
 
 /// Reads an experiment; the error says the line.
 pub(crate) fn read(id: &str, text: &str) -> Result<Experiment, String> {
-    let told = |wrong| tell(text, wrong);
-    let file: File =
-        toml::from_str(text).map_err(|error| told(wrong(error.span().unwrap_or_default(), error.message())))?;
-    experiment(id, &file, Machine::here()).map_err(told)
+    let read = || experiment(id, &Terms::of(&file(text)?, Machine::here())?);
+    read().map_err(|wrong| tell(text, wrong))
 }
 
 /// As [`read`], for a user's file: also each program, contender and parameter must be one that there is.
 pub(crate) fn read_and_check(id: &str, text: &str) -> Result<Experiment, String> {
-    let experiment = read(id, text)?;
-    let file: File = toml::from_str(text).map_err(|error| error.to_string())?;
-    check(&file, &experiment).map_err(|wrong| tell(text, wrong))?;
-    Ok(experiment)
+    let read = || {
+        let file = file(text)?;
+        let terms = Terms::of(&file, Machine::here())?;
+        let experiment = experiment(id, &terms)?;
+        terms.check(experiment.sweep.as_ref())?;
+        Ok(experiment)
+    };
+    read().map_err(|wrong| tell(text, wrong))
+}
+
+fn file(text: &str) -> Read<File> {
+    toml::from_str(text).map_err(|error| wrong(error.span().unwrap_or_default(), error.message()))
 }
 
 /// `line 5, pools: there is no pool `chase-le`: did you mean `chase-lev`?`
@@ -205,34 +211,22 @@ fn key(line: &str) -> Option<&str> {
 /// What a file's words mean on this machine.
 struct Terms<'f> {
     file: &'f File,
-    /// That of all workers, if they have one.
-    placement: Option<Placement>,
+    placements: Vec<Placement>,
     threads: Threads,
 }
 
-fn experiment(id: &str, file: &File, machine: Machine) -> Read<Experiment> {
-    let placements = match file.placement.as_ref().map(|word| (word.span(), word.as_ref().as_str())) {
-        None | Some((_, "free")) => vec![Placement::Free],
-        Some((_, "pinned")) => vec![Placement::Pinned],
-        Some((_, "both")) => vec![Placement::Free, Placement::Pinned],
-        Some((place, other)) => return Err(wrong(place, unknown("placement", other, &["free", "pinned", "both"]))),
-    };
-    let terms = Terms {
-        file,
-        placement: (placements.len() == 1).then(|| placements[0]),
-        threads: Threads::of(machine, file.most_workers.unwrap_or(usize::MAX)),
-    };
+fn experiment(id: &str, terms: &Terms<'_>) -> Read<Experiment> {
+    let file = terms.file;
     let usual = Effort::default();
-    let name = keep(id);
     Ok(Experiment {
-        name: Some(name),
+        name: Some(keep(id)),
         entries: terms.entries()?,
         workers: terms.workers()?,
-        placements,
+        placements: terms.placements.clone(),
         sweep: file.sweep.as_ref().map(sweep).transpose()?,
         effort: Effort {
             budget: file.seconds.unwrap_or(usual.budget),
-            visit: file.visit_seconds.unwrap_or(usual.visit),
+            visit: file.visit_seconds.as_ref().map_or(Ok(usual.visit), seconds)?,
             ..usual
         },
         columns: keep_all(file.columns.iter().map(column).collect::<Read<Vec<_>>>()?),
@@ -243,16 +237,18 @@ fn experiment(id: &str, file: &File, machine: Machine) -> Read<Experiment> {
         claims: file.claim.iter().map(|said| terms.claim(said)).collect::<Read<_>>()?,
         paper: file.document.as_ref().map(paper).transpose()?,
         differs: keep_all(file.differs.iter().map(keep)),
-        baseline: None,
-        probe: file.probe.as_ref().map(probe).transpose()?,
+        probe: file.probe.as_ref().map(|word| one_of("probe", word, probes::ALL)).transpose()?,
         ..Experiment::new(file.question.clone())
     })
 }
 
-fn probe(word: &Word) -> Read<&'static super::probe::Probe> {
-    let names: Vec<&str> = probes::ALL.iter().map(|(name, _)| *name).collect();
-    let known = probes::ALL.iter().find(|(name, _)| name == word.as_ref()).map(|(_, probe)| *probe);
-    known.ok_or_else(|| wrong(word.span(), unknown("probe", word.as_ref(), &names)))
+/// Returns what the word names.
+fn one_of<T>(what: &str, word: &Word, all: impl IntoIterator<Item = (&'static str, T)>) -> Read<T> {
+    let (names, mut things): (Vec<&str>, Vec<T>) = all.into_iter().unzip();
+    match names.iter().position(|name| name == word.as_ref()) {
+        Some(place) => Ok(things.swap_remove(place)),
+        None => Err(wrong(word.span(), unknown(what, word.as_ref(), &names))),
+    }
 }
 
 fn sweep(sweep: &Swept) -> Read<Sweep> {
@@ -260,32 +256,30 @@ fn sweep(sweep: &Swept) -> Read<Sweep> {
     Ok(Sweep { parameter: keep(&sweep.parameter), values, meaning: keep(&sweep.meaning) })
 }
 
+fn seconds(number: &Spanned<f64>) -> Read<f64> {
+    let is_time = (0.0..=3600.0).contains(number.as_ref());
+    is_time.then_some(*number.as_ref()).ok_or_else(|| wrong(number.span(), "it is 0 to 3600 seconds"))
+}
+
 fn column(word: &Word) -> Read<&'static str> {
-    let names: Vec<&'static str> = COLUMNS.iter().map(|column| column.name).collect();
-    let known = names.iter().find(|name| *name == word.as_ref()).copied();
-    known.ok_or_else(|| wrong(word.span(), unknown("column", word.as_ref(), &names)))
+    one_of("column", word, COLUMNS.iter().map(|column| (column.name, column.name)))
 }
 
 fn plot(word: &Word) -> Read<Plot> {
-    const NAMES: [(&str, Plot); 4] = [
+    if let Some(name) = word.as_ref().strip_prefix("swept ") {
+        return column(&Spanned::new(word.span(), name.to_owned())).map(Plot::Swept);
+    }
+    let all = [
         ("times", Plot::Times),
         ("speedup", Plot::Speedup),
         ("relative-speedup", Plot::RelativeSpeedup),
         ("forks", Plot::Forks),
     ];
-    let text = word.as_ref().as_str();
-    if let Some(name) = text.strip_prefix("swept ") {
-        return column(&Spanned::new(word.span(), name.to_owned())).map(Plot::Swept);
-    }
-    let known = NAMES.into_iter().find(|(name, _)| *name == text).map(|(_, plot)| plot);
-    known.ok_or_else(|| wrong(word.span(), unknown("plot", text, &NAMES.map(|(name, _)| name))))
+    one_of("plot", word, all)
 }
 
 fn paper(printed: &Printed) -> Read<&'static Paper> {
-    let names = DOCUMENTS.map(|document| document.name);
-    let document = DOCUMENTS.into_iter().find(|document| document.name == printed.name.as_ref());
-    let document =
-        document.ok_or_else(|| wrong(printed.name.span(), unknown("document", printed.name.as_ref(), &names)))?;
+    let document = one_of("document", &printed.name, DOCUMENTS.map(|document| (document.name, document)))?;
     let texts = |texts: &[String]| keep_all(texts.iter().map(keep));
     let table = |table: &Numbers| Table {
         caption: keep(&table.caption),
@@ -331,7 +325,23 @@ fn keep_all<T>(items: impl IntoIterator<Item = T>) -> &'static [T] {
 const BOUND_HERE: &str = "bound=here";
 static HERE: LazyLock<Option<usize>> = LazyLock::new(|| Measured::here().map(|measured| measured.bound()));
 
-impl Terms<'_> {
+impl<'f> Terms<'f> {
+    fn of(file: &'f File, machine: Machine) -> Read<Self> {
+        let all = [
+            ("free", vec![Placement::Free]),
+            ("pinned", vec![Placement::Pinned]),
+            ("both", vec![Placement::Free, Placement::Pinned]),
+        ];
+        let placements = file.placement.as_ref().map(|word| one_of("placement", word, all)).transpose()?;
+        let most = match &file.most_workers {
+            None => usize::MAX,
+            Some(most) if *most.as_ref() >= 2 => *most.as_ref(),
+            Some(most) => return Err(wrong(most.span(), "it is two or more")),
+        };
+        let placements = placements.unwrap_or_else(|| vec![Placement::Free]);
+        Ok(Self { file, placements, threads: Threads::of(machine, most) })
+    }
+
     /// Returns what a word stands for, if it is one of the file's names.
     fn named<'w>(&'w self, word: &'w str) -> &'w str {
         self.file.names.get(word).map_or(word, String::as_str)
@@ -359,23 +369,28 @@ impl Terms<'_> {
             return Ok(Some(Contender::peer(text)));
         }
         let Some((name, wait)) = text.rsplit_once(' ') else { return Ok(Some(Contender::pool(text))) };
-        let names: Vec<&str> = WAITS.iter().map(|wait| wait.name).collect();
-        let wait = WAITS.iter().find(|known| known.name == wait).map(|wait| wait.name);
-        let wait = wait.ok_or_else(|| wrong(word.span(), unknown("wait", &text[name.len() + 1..], &names)))?;
+        let wait = Spanned::new(word.span(), wait.to_owned());
+        let wait = one_of("wait", &wait, WAITS.iter().map(|wait| (wait.name, wait.name)))?;
         Ok(Some(Contender::Pool { name: name.to_owned(), wait }))
     }
 
-    /// Returns a contender's name in tables, without the swept parameter.
+    /// Returns a contender's name in tables, without the swept parameter. With both placements, a word says which it
+    /// means.
     fn title(&self, word: &str) -> String {
         let text = self.spelled(word).unwrap_or_else(|| word.to_owned());
-        if text == "serial" || self.is_peer(word) {
-            return text;
-        }
-        let swept = self.file.sweep.as_ref().map(|sweep| format!(":{}=*", sweep.parameter));
-        let text = swept.map_or(text.clone(), |swept| text.replace(&swept, ""));
-        let styled = STYLED.iter().find(|(name, ..)| *name == text).map(|(_, style, _)| style.name());
-        let pinned = if self.placement == Some(Placement::Pinned) { " pinned" } else { "" };
-        format!("filch {}{pinned}", styled.unwrap_or(&text))
+        let (text, placement) = match (&self.placements[..], text.strip_suffix(" pinned")) {
+            ([one], _) => (text.as_str(), *one),
+            (_, Some(text)) => (text, Placement::Pinned),
+            (_, None) => (text.as_str(), Placement::Free),
+        };
+        let who = if self.is_peer(word) {
+            SchedulerId::named(text)
+        } else {
+            let (name, wait) = text.rsplit_once(' ').unwrap_or((text, WAITS[0].name));
+            identity(name, wait, placement)
+        };
+        let parameter = self.file.sweep.as_ref().map_or("", |sweep| &sweep.parameter);
+        who.without(parameter).0.to_string()
     }
 
     fn entries(&self) -> Read<Vec<Entry>> {
@@ -412,15 +427,16 @@ impl Terms<'_> {
                 _ => all.extend(self.number_of_workers(value)?),
             }
         }
-        all.extend(self.file.more_workers.iter().copied().filter(|&more| more <= cores()));
-        let mut seen = Vec::new();
-        all.retain(|workers| {
-            !seen.contains(workers) && {
-                seen.push(*workers);
-                true
+        for value in &self.file.more_workers {
+            all.extend(self.number_of_workers(value)?.filter(|&more| more <= cores()));
+        }
+        let mut each = Vec::new();
+        for workers in all {
+            if !each.contains(&workers) {
+                each.push(workers);
             }
-        });
-        Ok(all)
+        }
+        Ok(each)
     }
 
     /// Returns a number of workers; `None` where the machine has none of the kind.
@@ -546,20 +562,19 @@ fn setting(table: &Spanned<BTreeMap<String, Value>>) -> Read<(&'static str, &'st
     }
 }
 
-/// Fails at the first program, contender or claim that names what there is not.
-fn check(file: &File, experiment: &Experiment) -> Read<()> {
-    if file.probe.is_some() {
-        return Ok(());
-    }
-    let placement = (experiment.placements.len() == 1).then(|| experiment.placements[0]);
-    let terms = Terms { file, placement, threads: Threads::of(Machine::here(), usize::MAX) };
-    let special = [&file.only, &file.also, &file.without].into_iter().flat_map(BTreeMap::values).flatten();
-    let contenders: Vec<&Word> = file.pools.iter().chain(&file.peers).chain(special).collect();
-    terms.check_contenders(&contenders, experiment.sweep.as_ref())?;
-    file.claim.iter().try_for_each(|said| terms.check_claim(said.as_ref(), &contenders, experiment.sweep.as_ref()))
-}
-
 impl Terms<'_> {
+    /// Fails at the first program, contender or claim that names what there is not.
+    fn check(&self, sweep: Option<&Sweep>) -> Read<()> {
+        let file = self.file;
+        if file.probe.is_some() {
+            return Ok(());
+        }
+        let special = [&file.only, &file.also, &file.without].into_iter().flat_map(BTreeMap::values).flatten();
+        let contenders: Vec<&Word> = file.pools.iter().chain(&file.peers).chain(special).collect();
+        self.check_contenders(&contenders, sweep)?;
+        file.claim.iter().try_for_each(|said| self.check_claim(said.as_ref(), &contenders, sweep))
+    }
+
     fn check_contenders(&self, contenders: &[&Word], sweep: Option<&Sweep>) -> Read<()> {
         let Programs { every, quick, small, paper } = &self.file.programs;
         let sizes = [(Size::Small, every), (Size::Quick, quick), (Size::Small, small), (Size::Paper, paper)];
@@ -569,10 +584,12 @@ impl Terms<'_> {
                 programs.push(unchecked(&text, size).map_err(|why| wrong(word.span(), why.to_string()))?);
             }
         }
-        if programs.is_empty() || contenders.is_empty() {
-            return Err(wrong(0..0, "it needs programs (`programs.every`, …) and contenders (`pools` or `peers`)"));
+        if programs.is_empty() || contenders.is_empty() || self.file.workers.is_empty() {
+            return Err(wrong(
+                0..0,
+                "it needs programs (`programs.every`, …), contenders (`pools`, `peers`) and workers",
+            ));
         }
-        let peers: Vec<&str> = PEERS.iter().map(|peer| peer.name).collect();
         for word in contenders {
             match self.contender(word)? {
                 Some(Contender::Pool { name, wait }) => {
@@ -583,9 +600,7 @@ impl Terms<'_> {
                         }
                     }
                 }
-                Some(Contender::Peer(name)) if !peers.contains(&name.as_str()) => {
-                    return Err(wrong(word.span(), unknown("peer", &name, &peers)));
-                }
+                Some(Contender::Peer(_)) => one_of("peer", word, PEERS.iter().map(|peer| (peer.name, ())))?,
                 _ => {}
             }
         }
@@ -594,10 +609,10 @@ impl Terms<'_> {
 
     fn check_claim(&self, said: &Said, contenders: &[&Word], sweep: Option<&Sweep>) -> Read<()> {
         let is_there = |word: &Word| {
+            let word = word.as_ref();
             // With both placements, a claim says which it means.
-            let title = self.title(word.as_ref());
-            let title = title.strip_suffix(" pinned").filter(|_| self.placement.is_none()).unwrap_or(&title);
-            title == "serial" || contenders.iter().any(|known| self.title(known.as_ref()) == title)
+            let plain = word.strip_suffix(" pinned").filter(|_| self.placements.len() > 1).unwrap_or(word);
+            plain == "serial" || contenders.iter().any(|known| self.title(known.as_ref()) == self.title(plain))
         };
         let best = said.over_best.iter().flatten();
         for word in [Some(&said.of), said.over.as_ref(), said.minus.as_ref()].into_iter().flatten().chain(best) {

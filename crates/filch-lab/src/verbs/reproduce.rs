@@ -129,10 +129,10 @@ fn rest(flags: &Flags, experiments: &[Experiment], size: Size) -> Result<(Vec<Ex
 
 /// Returns the experiments of these names and files, each once: those of names in the order of the list.
 fn chosen(ids: &[String]) -> Result<Vec<Experiment>> {
+    let wants_all = ids.iter().any(|id| id == "all");
     let asked = ids.iter().filter(|id| *id != "all").map(|id| find(id)).collect::<Result<Vec<_>>>()?;
     let is_asked = |experiment: &Experiment| {
-        asked.iter().any(|asked| asked.name == experiment.name)
-            || asked.len() < ids.len() && experiment.is_reproduction()
+        asked.iter().any(|asked| asked.name == experiment.name) || wants_all && experiment.is_reproduction()
     };
     let named = all().into_iter().filter(is_asked);
     Ok(named.chain(asked.iter().filter(|experiment| experiment.file.is_some()).cloned()).collect())
