@@ -316,6 +316,23 @@ impl<M: Memory, B: Buffer<M>> crate::Owner<Task> for Owner<M, B> {
 impl<M: Memory, B: Buffer<M>> Thief<M, B> {
     #[inline]
     pub(crate) fn steal_shared(&self) -> Steal<Task> {
+        self.steal_if(|_| true)
+    }
+
+    /// As [`steal`](crate::Thief::steal), but leaves a task that `takes` refuses, and returns [`Steal::Aborted`].
+    ///
+    /// ```
+    /// use core::num::NonZeroUsize;
+    /// use filch_queue::{ChaseLev, Owner, Queue, Steal, Task};
+    ///
+    /// let task = Task::from_id(NonZeroUsize::MIN);
+    /// let (mut owner, thieves) = <ChaseLev as Queue>::make(4, 1, &());
+    /// owner.push(task).unwrap();
+    /// assert_eq!(thieves[0].steal_if(|oldest| oldest != task), Steal::Aborted);
+    /// assert_eq!(thieves[0].steal_if(|oldest| oldest == task), Steal::Task(task));
+    /// ```
+    #[inline]
+    pub fn steal_if(&self, takes: impl FnOnce(Task) -> bool) -> Steal<Task> {
         let shared = &*self.shared;
         // Relaxed: the compare-and-swap validates it, and the fence acquires what it read.
         let top = shared.top.load(Ordering::Relaxed);
@@ -329,6 +346,9 @@ impl<M: Memory, B: Buffer<M>> Thief<M, B> {
         let ring = shared.buffer.current();
         // Discarded unless the swap succeeds.
         let task = ring.read(top as usize);
+        if !task.is_none_or(takes) {
+            return Steal::Aborted;
+        }
         // E2: pairs with the load in `make_room`. Relaxed on failure: nothing is used.
         // kept over Relaxed: load buffering would let the read of the slot return its next task.
         match shared.top.compare_exchange(top, top + 1, Ordering::Release, Ordering::Relaxed) {

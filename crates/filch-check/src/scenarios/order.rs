@@ -1,7 +1,7 @@
 //! The oldest comes first: tasks that block until an older one has begun.
 //!
 //! An owner forks (`+`), spawns (`s`), joins (`-`), and waits until a task has begun (its digit); or yields, and runs
-//! its newest fork before the join (`y`); or its oldest fork is stolen and ends (`e`). Tasks, forked or spawned, are
+//! its newest fork before the join (`y`); or shares all its forks (`g`); or its oldest fork is stolen and ends (`e`). Tasks, forked or spawned, are
 //! numbered in the order in which they are made, and some wait for others to begin. A thief takes what is oldest.
 //! [`split`], the [limits](Limits), the [marks](Marks) and [`steal_oldest`] are those that ship; how the owner uses
 //! them, and the state of a stolen fork, are restated.
@@ -19,7 +19,7 @@ use filch::inside::protocol::sharer::Sharing;
 use filch::inside::protocol::split;
 use filch_memory::{Atomic, Memory, Ordering};
 use filch_queue::lace::index::{Moves, SharedIndex, StealIndex};
-use filch_queue::{ChaseLev, Owner as _, Queue, Steal, Task, Thief as _};
+use filch_queue::{Amount, ChaseLev, Owner as _, Queue, Steal, Task};
 
 use super::awake::{AllAwake, Slot};
 use super::queues::lock;
@@ -38,6 +38,10 @@ pub enum Mistake {
     NoFloor,
     /// The owner does not say that it has lowered jobs.
     LowersInSilence,
+    /// The thief takes the oldest fork that is left, whichever it has looked at.
+    AnyFork,
+    /// The thief takes the oldest job that is left, whichever it has looked at.
+    AnyJob,
 }
 
 const CAPACITY: usize = 4;
@@ -121,6 +125,7 @@ impl<M: Checker> Owner<M> {
             's' => self.spawn(self.tasks.replace(self.tasks.get() + 1)),
             '-' => self.join(),
             'y' => self.run_newest(),
+            'g' => self.forks.borrow_mut().give(&self.stack(), &self.shared.awake, self.head.get(), Amount::All),
             'e' => self.shared.end_oldest(),
             task => self.shared.await_task(task.to_digit(10).expect("an act") as usize),
         }
@@ -253,10 +258,10 @@ impl<M: Checker> Thief<M> {
 impl<M: Checker> Victim for Thief<M> {
     type Loot = Box<dyn FnOnce()>;
 
-    fn may_steal_fork(&self) -> bool {
-        let sees = self.shared.index.has_shared();
+    fn shared_height(&self) -> Height {
+        let end = self.shared.index.shared_end();
         M::fence(Ordering::Acquire);
-        sees || self.shared.mistake == Mistake::LooksLate
+        if self.shared.mistake == Mistake::LooksLate { Height::TOP } else { Height::on_stack(end as usize) }
     }
 
     fn oldest_job(&self) -> Option<Height> {
@@ -269,15 +274,21 @@ impl<M: Checker> Victim for Thief<M> {
         self.shared.index.has_unstolen_below(height.forks_on_stack(), 0)
     }
 
-    fn steal_job(&self) -> Option<Self::Loot> {
-        let Steal::Task(word) = self.jobs.borrow_mut().steal() else { return None };
+    fn steal_job(&self, up_to: Height) -> Option<Self::Loot> {
+        let takes = |word| self.shared.mistake == Mistake::AnyJob || Height::on_stack(unpacked(word).1) <= up_to;
+        let Steal::Task(word) = self.jobs.borrow().steal_if(takes) else { return None };
         let shared = Arc::clone(&self.shared);
         Some(Box::new(move || shared.run(unpacked(word).0)))
     }
 
-    fn steal_fork(&self, may: bool) -> Option<Self::Loot> {
+    fn steal_fork(&self, below: Height) -> Option<Self::Loot> {
         let shared = Arc::clone(&self.shared);
-        match if may { shared.index.steal() } else { StealIndex::NothingShared } {
+        if below == Height::GROUND {
+            shared.limits.request(|| 0);
+            return None;
+        }
+        let below = if shared.mistake == Mistake::AnyFork { Height::TOP } else { below };
+        match shared.index.steal_below(below.forks_on_stack()) {
             StealIndex::Index(slot) => Some(Box::new(move || shared.run_stolen(slot as usize))),
             StealIndex::NothingShared => {
                 shared.limits.request(|| 0);

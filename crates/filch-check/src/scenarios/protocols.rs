@@ -376,6 +376,9 @@ fn orders() -> Vec<Scenario> {
         ("+|y-", &[], &[1], QuickTso),
         ("++|yy--", &[], &[1], FullTso),
         ("++|y+y---", &[], &[2], FullTso),
+        // Two thieves see the same fork, or the same job: the second takes what is oldest then.
+        ("+s+g|1--", &[(2, 1)], &[1, 1], QuickTso),
+        ("s+sg|1-", &[(2, 1)], &[1, 1], QuickTso),
     ];
     let row = |&(acts, waits, thieves, cost): &Row| {
         scenario(

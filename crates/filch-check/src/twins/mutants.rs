@@ -40,6 +40,8 @@ fn order() -> Vec<Mutant> {
     let late = |mistake| order::program::<Tso>("s+0-", &[(1, 0)], &[1], mistake);
     let newer = |mistake| order::program::<Tso>("++s--", &[(1, 2)], &[], mistake);
     let lowered = |mistake| order::program::<Tso>("+se-|+1-", &[(2, 1)], &[1], mistake);
+    let fork = |mistake| order::program::<Tso>("+s+g|1--", &[(2, 1)], &[1, 1], mistake);
+    let job = |mistake| order::program::<Tso>("s+sg|1-", &[(2, 1)], &[1, 1], mistake);
     let mutant = |mistake: (&'static str, Mistake), client, shows, program: fn(Mistake) -> Program| {
         protocol("order", mistake, client, Harm::Hang, shows, program)
     };
@@ -61,6 +63,18 @@ fn order() -> Vec<Mutant> {
             "a job that outlives the fork below it, then a fork that waits for it",
             "thieves have to know which jobs have become older than all forks",
             lowered,
+        ),
+        mutant(
+            ("any-fork", Mistake::AnyFork),
+            "a fork, a job, a fork that waits for it, two thieves",
+            "the fork that is left after a lost race may be younger than a job",
+            fork,
+        ),
+        mutant(
+            ("any-job", Mistake::AnyJob),
+            "a job, a fork, a job that waits for it, two thieves",
+            "the job that is left after a lost race may be younger than a fork",
+            job,
         ),
     ]
 }

@@ -128,7 +128,18 @@ impl<M: Memory> SharedIndex<M> {
     /// Tries to take the index at tail. Lock-free; one compare-and-swap if anything is shared.
     #[inline]
     pub fn steal(&self) -> StealIndex {
-        match self.steal_several(|_| 1) {
+        self.steal_one(|_| true)
+    }
+
+    /// As [`steal`](Self::steal), but takes only an index below this one. For an owner that never lets indices wrap.
+    #[inline]
+    pub fn steal_below(&self, below: u32) -> StealIndex {
+        self.steal_one(|tail| distance(tail, below) > 0)
+    }
+
+    #[inline]
+    fn steal_one(&self, takes: impl FnOnce(u32) -> bool) -> StealIndex {
+        match self.steal_several(|tail, _| takes(tail).into()) {
             StealIndex::Index((index, _)) => StealIndex::Index(index),
             StealIndex::AllStolen => StealIndex::AllStolen,
             StealIndex::NothingShared => StealIndex::NothingShared,
@@ -136,9 +147,10 @@ impl<M: Memory> SharedIndex<M> {
         }
     }
 
-    /// Tries to take `of(n)` of the n shared indices, from tail upwards; n is at least one.
+    /// Tries to take `of(tail, n)` of the n shared indices, from tail upwards; n is at least one. If that is none, then
+    /// nothing counts as shared.
     #[inline]
-    pub fn steal_several(&self, of: impl FnOnce(u32) -> u32) -> StealIndex<(u32, u32)> {
+    pub fn steal_several(&self, of: impl FnOnce(u32, u32) -> u32) -> StealIndex<(u32, u32)> {
         // A hint: the word decides. A stale value costs one attempt or one request.
         if self.all_stolen.load(Ordering::Relaxed) {
             return StealIndex::AllStolen;
@@ -151,7 +163,10 @@ impl<M: Memory> SharedIndex<M> {
         if distance(tail, split) <= 0 {
             return StealIndex::NothingShared;
         }
-        let count = of(split.wrapping_sub(tail));
+        let count = of(tail, split.wrapping_sub(tail));
+        if count == 0 {
+            return StealIndex::NothingShared;
+        }
         // E1 again: the word may have changed and returned since the load, so the owner's latest publication must
         // precede this read, not just the load. No release: no thread relies on the word alone for a thief's writes.
         let taken = pack(tail.wrapping_add(count), split);
@@ -173,6 +188,15 @@ impl<M: Memory> SharedIndex<M> {
         // Relaxed, both: a hint; threads that act on it go through `steal`.
         let (tail, split) = unpack(self.word.load(Ordering::Relaxed));
         if self.is_all_stolen() { 0 } else { usize::try_from(distance(tail, split)).unwrap_or(0) }
+    }
+
+    /// Returns the index above those that a thief that looked now would find to take, or 0. A snapshot, for an owner
+    /// that never lets indices wrap.
+    #[inline]
+    pub fn shared_end(&self) -> u32 {
+        // Relaxed: a hint, as above.
+        let (tail, split) = unpack(self.word.load(Ordering::Relaxed));
+        if self.is_all_stolen() || distance(tail, split) <= 0 { 0 } else { split }
     }
 
     /// Returns whether an unstolen task lies below `private`, or is shared and lies below `shared`. A snapshot.

@@ -283,7 +283,7 @@ impl<M: Memory> Thief<M> {
     /// Wins `of(n)` of the n shared indices; returns the first index and the number won.
     #[inline]
     fn win(&self, of: impl FnOnce(u32) -> u32) -> Steal<(u32, u32)> {
-        match self.shared.index.steal_several(of) {
+        match self.shared.index.steal_several(|_, shared| of(shared)) {
             StealIndex::Index(won) => Steal::Task(won),
             StealIndex::Retry => Steal::Retry,
             StealIndex::AllStolen => Steal::Empty,

@@ -93,11 +93,17 @@ pub(crate) unsafe trait Direct: Tuned + Sized + Send + Sync + 'static {
     /// The task was the worker's newest.
     unsafe fn joined(own: Own<'_, Self>, front: &Front, home: &Home, index: usize);
 
-    /// Tries to win the victim's oldest task, as a thief. The victim may be the worker itself.
-    fn win_oldest(here: &Here<'_, Self>, victim: &Core<Self>) -> StealIndex<usize>;
+    /// Tries to win the victim's oldest task, as a thief, if it lies below this height. The victim may be the worker
+    /// itself.
+    fn win_oldest(here: &Here<'_, Self>, victim: &Core<Self>, below: Height) -> StealIndex<usize>;
+
+    /// Returns a height below which a thief might find something, or the ground. A snapshot.
+    fn shared_height(&self) -> Height;
 
     /// Whether a thief might find something. A snapshot.
-    fn has_shared(&self) -> bool;
+    fn has_shared(&self) -> bool {
+        self.shared_height() > Height::GROUND
+    }
 
     /// Whether there is a task below this height that a thief can take, now or once it has asked. A snapshot.
     fn has_older(&self, front: &Front, height: Height) -> bool;
@@ -270,9 +276,9 @@ unsafe impl<D: Direct> Plumbing for D {
         }
     }
 
-    fn steal(here: &Here<'_, Self>, victim: &Core<Self>) -> Steal<NonNull<Job>> {
+    fn steal(here: &Here<'_, Self>, victim: &Core<Self>, below: Height) -> Steal<NonNull<Job>> {
         let pool = &victim.pool;
-        match Self::win_oldest(here, victim) {
+        match Self::win_oldest(here, victim, below) {
             StealIndex::Index(index) => {
                 // Asks ahead, so that the next thief finds the answer. A sleeper cannot ask again.
                 let asks = || here.pool().asks_ahead() || here.home().common.dormitory.sleepers().any();
@@ -285,6 +291,9 @@ unsafe impl<D: Direct> Plumbing for D {
             StealIndex::NothingShared => Self::ask(here.core(), victim),
             StealIndex::AllStolen => {}
         }
+        if below < Height::aside(0) {
+            return Steal::Empty;
+        }
         words(here).steal_from(here.home().index, victim.home.index, false, || {})
     }
 
@@ -292,8 +301,8 @@ unsafe impl<D: Direct> Plumbing for D {
         victim.pool.has_older(&victim.front, height)
     }
 
-    fn may_steal(here: &Here<'_, Self>, victim: &Core<Self>) -> bool {
-        Self::has_work(here, victim)
+    fn shared_height(here: &Here<'_, Self>, victim: &Core<Self>) -> Height {
+        if words(here).sees_work_of(victim.home.index) { Height::TOP } else { victim.pool.shared_height() }
     }
 
     fn ask(thief: &Core<Self>, victim: &Core<Self>) {
@@ -334,7 +343,7 @@ unsafe impl<D: Direct> Plumbing for D {
             Self::give(here, Share::Half);
         }
         loop {
-            match Self::win_oldest(here, here.core()) {
+            match Self::win_oldest(here, here.core(), Height::TOP) {
                 StealIndex::Index(index) => return NonNull::new(pool.stack().at(index)).map(NonNull::cast),
                 StealIndex::Retry => std::hint::spin_loop(),
                 StealIndex::NothingShared | StealIndex::AllStolen => return None,

@@ -48,7 +48,7 @@ use crate::fork::slot::{Job, Slot};
 use crate::fork::{front::Front, job::Body, own::Own};
 use crate::interrupts::ticker::Ticker;
 use crate::machine::processors::Places;
-use crate::protocol::{beat, waiting::wake_next};
+use crate::protocol::{beat, order::Height, waiting::wake_next};
 use crate::shared::policy::Wait;
 use crate::worker::core::Core;
 use crate::worker::plumbing::{Plumbing, Pool, Room};
@@ -421,7 +421,7 @@ unsafe impl<Q: Queue<Native>, B: Beat> Plumbing for Heartbeat<Q, B> {
         here.pool().words().poll();
     }
 
-    fn steal(here: &Here<'_, Self>, victim: &Core<Self>) -> Steal<NonNull<Job>> {
+    fn steal(here: &Here<'_, Self>, victim: &Core<Self>, _: Height) -> Steal<NonNull<Job>> {
         Self::act_if_due(here);
         let loot = here.pool().words().steal_from(here.home().index, victim.home.index, false, || {});
         if loot.is_empty() {

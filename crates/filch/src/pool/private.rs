@@ -124,7 +124,7 @@ unsafe impl Direct for PrivateStack {
         Self::enter(own, front, home, |owner, _| owner.joined(index));
     }
 
-    fn win_oldest(here: &Here<'_, Self>, victim: &Core<Self>) -> StealIndex<usize> {
+    fn win_oldest(here: &Here<'_, Self>, victim: &Core<Self>, _: Height) -> StealIndex<usize> {
         let (own, home) = (here.pool(), here.home());
         let won = if std::ptr::eq(here.core(), victim) {
             let take =
@@ -143,8 +143,8 @@ unsafe impl Direct for PrivateStack {
         won.map_or(StealIndex::AllStolen, StealIndex::Index)
     }
 
-    fn has_shared(&self) -> bool {
-        self.request.is_open()
+    fn shared_height(&self) -> Height {
+        if self.request.is_open() { Height::TOP } else { Height::GROUND }
     }
 
     fn has_older(&self, _: &Front, _: Height) -> bool {

@@ -38,7 +38,7 @@ use crate::fork::own::{Own, with_taken};
 use crate::fork::slot::{Job, Slot};
 use crate::fork::{front::Front, job::Body};
 use crate::machine::{processors::Places, thread::nap};
-use crate::protocol::{state::MAX_WORKERS, waiting::has_pushed};
+use crate::protocol::{order::Height, state::MAX_WORKERS, waiting::has_pushed};
 use crate::shared::handles::{Loot, count_in, deal_alike, deal_any, steal_by};
 use crate::shared::policy::Wait;
 use crate::worker::core::Core;
@@ -438,12 +438,12 @@ unsafe impl<Q: Queue<Native>> Plumbing for Queued<Q> {
         here.pool().with_owner(Owner::rest);
     }
 
-    fn steal(here: &Here<'_, Self>, victim: &Core<Self>) -> Steal<NonNull<Job>> {
+    fn steal(here: &Here<'_, Self>, victim: &Core<Self>, _: Height) -> Steal<NonNull<Job>> {
         let (home, victim) = (here.home(), victim.home.index);
         here.pool().steal_from(home.index, victim, false, || home.want_answer(victim))
     }
 
-    fn haul(idle: &IdleHere<'_, '_, Self>, victim: &Core<Self>) -> Steal<NonNull<Job>> {
+    fn haul(idle: &IdleHere<'_, '_, Self>, victim: &Core<Self>, _: Height) -> Steal<NonNull<Job>> {
         let (home, victim) = (idle.home(), victim.home.index);
         match idle.pool().loot {
             None => idle.pool().steal_from(home.index, victim, Q::STANDS, || home.want_answer(victim)),

@@ -191,8 +191,8 @@ unsafe impl Direct for Split {
         Self::enter(own, front, home, split::Owner::joined);
     }
 
-    fn win_oldest(_: &Here<'_, Self>, victim: &Core<Self>) -> StealIndex<usize> {
-        match victim.pool.shared.steal() {
+    fn win_oldest(_: &Here<'_, Self>, victim: &Core<Self>, below: Height) -> StealIndex<usize> {
+        match victim.pool.shared.steal_below(below.forks_on_stack()) {
             StealIndex::Index(index) => StealIndex::Index(index as usize),
             StealIndex::Retry => StealIndex::Retry,
             StealIndex::NothingShared => StealIndex::NothingShared,
@@ -200,8 +200,8 @@ unsafe impl Direct for Split {
         }
     }
 
-    fn has_shared(&self) -> bool {
-        self.shared.has_shared()
+    fn shared_height(&self) -> Height {
+        Height::on_stack(self.shared.shared_end() as usize)
     }
 
     fn has_older(&self, front: &Front, height: Height) -> bool {

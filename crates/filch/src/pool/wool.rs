@@ -188,9 +188,9 @@ unsafe impl<const CHUNK: u32, const PRIVATISE_AFTER: u32> Direct for Wool<CHUNK,
         Self::enter(own, home, |owner| owner.joined(&own.view(front), index));
     }
 
-    fn win_oldest(_: &Here<'_, Self>, victim: &Core<Self>) -> StealIndex<usize> {
+    fn win_oldest(_: &Here<'_, Self>, victim: &Core<Self>, below: Height) -> StealIndex<usize> {
         let pool = &victim.pool;
-        match pool.shared.steal(|index| pool.state_at(index as usize)) {
+        match pool.shared.steal_below(below.forks_on_stack(), |index| pool.state_at(index as usize)) {
             StealIndex::Index(index) => StealIndex::Index(index as usize),
             StealIndex::Retry => StealIndex::Retry,
             StealIndex::NothingShared => StealIndex::NothingShared,
@@ -198,8 +198,9 @@ unsafe impl<const CHUNK: u32, const PRIVATISE_AFTER: u32> Direct for Wool<CHUNK,
         }
     }
 
-    fn has_shared(&self) -> bool {
-        self.shared.has_public(|index| self.state_at(index as usize))
+    fn shared_height(&self) -> Height {
+        let oldest = Height::on_stack(self.shared.bot() as usize);
+        if self.shared.has_public(|index| self.state_at(index as usize)) { oldest.above() } else { Height::GROUND }
     }
 
     fn has_older(&self, _: &Front, height: Height) -> bool {

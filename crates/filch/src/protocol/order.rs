@@ -21,7 +21,9 @@
 //!   thief that sees the fork sees the job, and the heights that the owner has lowered.
 //! * E2: the publication of a fork, then the push of a job ↔ the thief's look at the jobs, then at the forks.
 //!
-//! Heights are hints: the queues decide who gets what.
+//! Heights are hints, with which a thief decides what is oldest; the queues decide who gets it. Another thief may take
+//! it first, and the next may be younger than something of the other kind. So a thief takes a fork only from below the
+//! oldest job that it has seen, and a job only up to the height of that one.
 
 /// The number of forks that an owner has in progress. Forks that are not on its task stack lie above all forks on it.
 ///
@@ -37,6 +39,8 @@ pub struct Height(usize);
 impl Height {
     /// The height of an empty stack.
     pub const GROUND: Self = Self(0);
+    /// A height above all forks.
+    pub const TOP: Self = Self(usize::MAX);
     /// The height of the first fork that is not on the stack.
     const ASIDE: usize = 1 << (usize::BITS - 2);
 
@@ -161,9 +165,9 @@ pub trait Victim {
     /// The type of a stolen fork or job.
     type Loot;
 
-    /// Whether the thief may try to take a fork. If so, it then sees all jobs that the victim has spawned before that
-    /// fork.
-    fn may_steal_fork(&self) -> bool;
+    /// Returns a height below which the victim has forks that the thief may try to take, or the ground if there are
+    /// none. The thief then sees all jobs that the victim has spawned before these forks.
+    fn shared_height(&self) -> Height;
 
     /// Returns the height of the victim's oldest job, a snapshot. The thief then sees all forks that the victim has
     /// shared before it spawned that job.
@@ -172,17 +176,19 @@ pub trait Victim {
     /// Whether the victim has a fork below this height that this thief can take, now or after asking. A snapshot.
     fn has_older(&self, height: Height) -> bool;
 
-    /// Takes the oldest job.
-    fn steal_job(&self) -> Option<Self::Loot>;
+    /// Takes the oldest job, if it was spawned at this height or below.
+    fn steal_job(&self, up_to: Height) -> Option<Self::Loot>;
 
-    /// Takes the oldest fork, if it `may` do so, or asks for it.
-    fn steal_fork(&self, may: bool) -> Option<Self::Loot>;
+    /// Takes the oldest fork, if it lies below this height. At the ground, asks for it.
+    fn steal_fork(&self, below: Height) -> Option<Self::Loot>;
 }
 
 /// Takes the oldest of a victim's forks and jobs. If that is a fork which the victim has not shared, takes nothing: the
 /// victim shares it soon, or the thief does. A fork that is shared during the search may be younger than a job spawned
 /// during the search, so the next search takes it. (If the victim takes back the fork that the thief has seen, spawns,
 /// and forks, all within the search, the thief takes the wrong one.)
+///
+/// Looks twice if another thread takes what it has seen.
 ///
 /// ```
 /// use filch::inside::protocol::order::{Height, Victim, steal_oldest};
@@ -193,8 +199,8 @@ pub trait Victim {
 /// impl Victim for Both {
 ///     type Loot = &'static str;
 ///
-///     fn may_steal_fork(&self) -> bool {
-///         true
+///     fn shared_height(&self) -> Height {
+///         Height::on_stack(1)
 ///     }
 ///
 ///     fn oldest_job(&self) -> Option<Height> {
@@ -205,12 +211,12 @@ pub trait Victim {
 ///         height > Height::GROUND
 ///     }
 ///
-///     fn steal_job(&self) -> Option<&'static str> {
-///         Some("job")
+///     fn steal_job(&self, up_to: Height) -> Option<&'static str> {
+///         (self.0 <= up_to).then_some("job")
 ///     }
 ///
-///     fn steal_fork(&self, may: bool) -> Option<&'static str> {
-///         may.then_some("fork")
+///     fn steal_fork(&self, below: Height) -> Option<&'static str> {
+///         (below > Height::GROUND).then_some("fork")
 ///     }
 /// }
 ///
@@ -218,10 +224,13 @@ pub trait Victim {
 /// assert_eq!(steal_oldest(&Both(Height::on_stack(1))), Some("fork"));
 /// ```
 pub fn steal_oldest<V: Victim>(victim: &V) -> Option<V::Loot> {
-    let may = victim.may_steal_fork();
-    let job = || {
-        let is_oldest = victim.oldest_job().is_some_and(|height| !victim.has_older(height));
-        if is_oldest { victim.steal_job() } else { None }
-    };
-    job().or_else(|| victim.steal_fork(may)).or_else(job)
+    for _ in 0..2 {
+        let shared = victim.shared_height();
+        let Some(job) = victim.oldest_job() else { return victim.steal_fork(shared) };
+        let loot = if victim.has_older(job) { victim.steal_fork(shared.min(job)) } else { victim.steal_job(job) };
+        if loot.is_some() {
+            return loot;
+        }
+    }
+    None
 }

@@ -94,10 +94,19 @@ impl<M: Memory> Shared<M> {
     where
         M: 's,
     {
+        self.steal_below(u32::MAX, state_at)
+    }
+
+    /// As [`steal`](Self::steal), but takes only a task with an index below this one.
+    #[inline]
+    pub fn steal_below<'s>(&self, below: u32, state_at: impl FnOnce(u32) -> &'s JobState<M>) -> StealIndex
+    where
+        M: 's,
+    {
         // Relaxed: checked again below.
         let bot = self.bot.load(Ordering::Relaxed);
         // Relaxed: it only says whether to ask; the state word says what may be taken (I1).
-        if bot >= self.public.load(Ordering::Relaxed) {
+        if bot >= below.min(self.public.load(Ordering::Relaxed)) {
             return StealIndex::NothingShared;
         }
         let state = state_at(bot);

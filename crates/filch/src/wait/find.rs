@@ -136,14 +136,14 @@ struct Target<'t, 'w, P: Pool, S> {
     steal: &'t S,
 }
 
-impl<'w, P: Pool, S: Fn(&Spot<'w, P>, usize, bool) -> Option<NonNull<Job>>> Victim for Target<'_, 'w, P, S> {
+impl<'w, P: Pool, S: Fn(&Spot<'w, P>, usize, Height) -> Option<NonNull<Job>>> Victim for Target<'_, 'w, P, S> {
     type Loot = Find;
 
-    fn may_steal_fork(&self) -> bool {
-        let sees = P::may_steal(&self.spot.here, &self.spot.core.peers()[self.victim]);
+    fn shared_height(&self) -> Height {
+        let height = P::shared_height(&self.spot.here, &self.spot.core.peers()[self.victim]);
         // E1 of `order`.
         Native::fence(Ordering::Acquire);
-        sees
+        height
     }
 
     fn oldest_job(&self) -> Option<Height> {
@@ -157,36 +157,36 @@ impl<'w, P: Pool, S: Fn(&Spot<'w, P>, usize, bool) -> Option<NonNull<Job>>> Vict
         P::has_older(&self.spot.core.peers()[self.victim], height)
     }
 
-    fn steal_job(&self) -> Option<Find> {
+    fn steal_job(&self, up_to: Height) -> Option<Find> {
         let home = self.spot.home();
-        let job = home.common.steal_spawned(self.victim)?;
+        let job = home.common.steal_spawned(self.victim, up_to)?;
         home.counters.migrations.bump();
         Some(Find::Spawned(job))
     }
 
-    fn steal_fork(&self, may: bool) -> Option<Find> {
-        (self.steal)(self.spot, self.victim, may).map(|job| Find::stolen(self.victim, job))
+    fn steal_fork(&self, below: Height) -> Option<Find> {
+        (self.steal)(self.spot, self.victim, below).map(|job| Find::stolen(self.victim, job))
     }
 }
 
 impl<'w, P: Pool> Spot<'w, P> {
-    /// Steals a task from `victim` if it `may`, and asks for more; otherwise only asks. After a lost race tries again,
-    /// unless thieves [give up](OnLoss). Returns `None` if it got no task.
-    pub(super) fn steal(&self, victim: usize, may: bool) -> Option<NonNull<Job>> {
-        self.steal_by(victim, may, |victim| P::steal(&self.here, victim))
+    /// Steals a task from `victim`, if one lies below this height, and asks for more; at the ground only asks. After a
+    /// lost race tries again, unless thieves [give up](OnLoss). Returns `None` if it got no task.
+    pub(super) fn steal(&self, victim: usize, below: Height) -> Option<NonNull<Job>> {
+        self.steal_by(victim, below, |victim| P::steal(&self.here, victim, below))
     }
 
     /// As [`Spot::steal`], for an idle worker: it may take several tasks, and keep all but one.
-    fn haul(&self, victim: usize, may: bool) -> Option<NonNull<Job>> {
+    fn haul(&self, victim: usize, below: Height) -> Option<NonNull<Job>> {
         // SAFETY: an idle worker's stack is empty.
         let idle = unsafe { IdleHere::new(&self.here) };
-        self.steal_by(victim, may, |victim| P::haul(&idle, victim))
+        self.steal_by(victim, below, |victim| P::haul(&idle, victim, below))
     }
 
     fn steal_by(
         &self,
         victim: usize,
-        may: bool,
+        below: Height,
         attempt: impl Fn(&Core<P>) -> Steal<NonNull<Job>>,
     ) -> Option<NonNull<Job>> {
         let home = self.home();
@@ -195,7 +195,7 @@ impl<'w, P: Pool> Spot<'w, P> {
         }
         let core = &self.core.peers()[victim];
         let attempt = || {
-            if may {
+            if below > Height::GROUND {
                 attempt(core)
             } else {
                 P::ask(self.core, core);
@@ -301,7 +301,7 @@ impl<'w, P: Pool> Spot<'w, P> {
         self.find_far_by(Self::haul)
     }
 
-    fn find_far_by(&self, steal: impl Fn(&Self, usize, bool) -> Option<NonNull<Job>>) -> Option<Find> {
+    fn find_far_by(&self, steal: impl Fn(&Self, usize, Height) -> Option<NonNull<Job>>) -> Option<Find> {
         let home = self.home();
         home.look_elsewhere();
         home.at_victims(|victim| self.find_at(victim, &steal))
@@ -309,7 +309,7 @@ impl<'w, P: Pool> Spot<'w, P> {
     }
 
     /// Takes the oldest fork or job that `victim` has.
-    fn find_at(&self, victim: usize, steal: &impl Fn(&Self, usize, bool) -> Option<NonNull<Job>>) -> Option<Find> {
+    fn find_at(&self, victim: usize, steal: &impl Fn(&Self, usize, Height) -> Option<NonNull<Job>>) -> Option<Find> {
         if victim == self.home().index { None } else { steal_oldest(&Target { spot: self, victim, steal }) }
     }
 
@@ -427,7 +427,7 @@ impl<'w, P: Pool> Spot<'w, P> {
         if is_cold() {
             return None;
         }
-        let won = self.claim_job(victim, self.steal(victim, true)?);
+        let won = self.claim_job(victim, self.steal(victim, Height::TOP)?);
         // The steal has acquired everything that the owner did before it published the loot; if the guard's theft had
         // ended by then, this look sees that.
         // Only the victim's own tasks are descendants.

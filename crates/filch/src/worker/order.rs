@@ -11,7 +11,7 @@ use std::num::NonZeroUsize;
 use std::ptr::NonNull;
 
 use filch_memory::{Asymmetric, Native};
-use filch_queue::{ChaseLev, Owner, Queue, Steal, Task, Thief};
+use filch_queue::{Owner, Steal, Task, Thief};
 
 use crate::fork::here::{Here, Known};
 use crate::fork::slot::{Job, Slot};
@@ -317,10 +317,10 @@ impl<P: Known> Here<'_, P> {
 }
 
 impl Common {
-    /// Tries to take a job that `victim` spawned.
-    pub(crate) fn steal_spawned(&self, victim: usize) -> Option<Spawned> {
+    /// Tries to take the oldest job that `victim` has spawned, if it was spawned at this height or below.
+    pub(crate) fn steal_spawned(&self, victim: usize, up_to: Height) -> Option<Spawned> {
         loop {
-            match <ChaseLev as Queue<Native>>::steal_alike(&self.spawned[victim]) {
+            match self.spawned[victim].steal_if(|job| height_of(job) <= up_to) {
                 // SAFETY: only spawned jobs are pushed there, and the queue gives out each word once.
                 Steal::Task(task) => return Some(unsafe { job_of(task) }),
                 Steal::Retry => {}

@@ -122,13 +122,14 @@ pub unsafe trait Plumbing: Known + Send + Sync {
         false
     }
 
-    /// Tries to take `victim`'s oldest task, and asks for work if none is shared.
-    fn steal(here: &Here<'_, Self>, victim: &Core<Self>) -> Steal<NonNull<Job>>;
+    /// Tries to take `victim`'s oldest task, and asks for work if none is shared. A pool that keeps the order takes it
+    /// only if it lies below this height.
+    fn steal(here: &Here<'_, Self>, victim: &Core<Self>, below: Height) -> Steal<NonNull<Job>>;
 
     /// As [`Plumbing::steal`], for an idle worker: it may take several tasks, and keep all but one where other thieves
     /// find them.
-    fn haul(idle: &IdleHere<'_, '_, Self>, victim: &Core<Self>) -> Steal<NonNull<Job>> {
-        Self::steal(idle, victim)
+    fn haul(idle: &IdleHere<'_, '_, Self>, victim: &Core<Self>, below: Height) -> Steal<NonNull<Job>> {
+        Self::steal(idle, victim, below)
     }
 
     /// Returns one of the tasks that the worker has kept.
@@ -141,10 +142,10 @@ pub unsafe trait Plumbing: Known + Send + Sync {
         false
     }
 
-    /// Whether a thief should try to steal from `victim`, and not only ask. In a pool that keeps the order, returns
-    /// whether there is something to take.
-    fn may_steal(_: &Here<'_, Self>, _victim: &Core<Self>) -> bool {
-        true
+    /// Returns a height below which a thief should try to steal from `victim`, and not only ask. In a pool that keeps
+    /// the order, there is something to take; if not, it is the ground.
+    fn shared_height(_: &Here<'_, Self>, _victim: &Core<Self>) -> Height {
+        Height::TOP
     }
 
     /// Asks `victim` to share work, if it may have some.

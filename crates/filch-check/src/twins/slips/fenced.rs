@@ -146,7 +146,7 @@ fn chase_lev() -> Vec<Mutant> {
         ),
         slip::<ChaseLev>(
             "bottom-first",
-            Slip::swapped((CHASE_LEV, "steal_shared", "top.load"), (CHASE_LEV, "steal_shared", "bottom.load")),
+            Slip::swapped((CHASE_LEV, "steal_if", "top.load"), (CHASE_LEV, "steal_if", "bottom.load")),
             Client::new(2, 2, "--", &[1]),
             Harm::Twice,
             "a thief goes by a bottom that the owner has left behind",

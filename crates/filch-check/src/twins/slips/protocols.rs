@@ -272,7 +272,7 @@ fn of_wool() -> Vec<Mutant> {
         ),
         row(
             "no-back-out",
-            Slip::stale((WOOL, "steal", "let bot = self.bot.load"), (WOOL, "steal", "if self.bot.load")),
+            Slip::stale((WOOL, "steal_below", "let bot = self.bot.load"), (WOOL, "steal_below", "if self.bot.load")),
             "++|--++--",
             &[2],
             Harm::Hidden,
