@@ -5,17 +5,26 @@
 //! and each thread that the standard library starts there waits for ever. So in a child this module starts the system's
 //! threads directly.
 //!
-//! Invariant: a child of a process with pools never calls the standard library to start a thread.
+//! Nor does it leave a thread's end to the standard library, which lets a thread run on by `pthread_detach`. With glibc
+//! that call reads the other thread's memory after the thread, if it is just ending, may have given the memory back: one
+//! of some hundred thousand calls crashed, where threads with large stacks ended together. So a thread that nobody will
+//! join detaches itself.
+//!
+//! Invariants.
+//! * A child of a process with pools never calls the standard library to start a thread.
+//! * Each thread is joined, or detaches itself; of a [`Thread`]'s handle and the thread's own end, the later one acts.
 
 use std::io;
 use std::sync::Arc;
-use std::thread::{Builder, JoinHandle};
+use std::thread::Builder;
 use std::time::Duration;
 
-use filch_memory::{Memory, Native, Ordering};
+use filch_memory::{Atomic, Memory, Native, Ordering};
 
 #[cfg(all(unix, not(miri)))]
-use crate::machine::process;
+use bare::System;
+#[cfg(any(not(unix), miri))]
+use plain::System;
 
 /// Sleeps for a fixed short time.
 pub(crate) fn nap() {
@@ -27,21 +36,53 @@ pub(crate) fn nap() {
 #[cfg(all(unix, not(miri)))]
 pub(crate) const LARGEST_PAGE: usize = 64 << 10;
 
-/// A thread that this library, or its host, has started. Dropping it lets the thread run on.
+/// A thread that this library, or its host, has started. Dropping it lets the thread run on. (If the thread has just run
+/// its body, waits until it has destroyed its thread-local values.)
 #[derive(Debug)]
 pub struct Thread {
-    kind: Kind,
-    /// Whether the thread has run its body.
-    is_finished: Arc<Flag>,
+    /// Taken by the join.
+    system: Option<System>,
+    end: Arc<End>,
 }
 
-type Flag = <Native as Memory>::AtomicBool;
-
+/// How a thread ends, which it and its handle tell each other.
 #[derive(Debug)]
-enum Kind {
-    Ordinary(JoinHandle<()>),
-    #[cfg(all(unix, not(miri)))]
-    Bare(bare::Thread),
+struct End {
+    state: <Native as Memory>::AtomicU32,
+}
+
+impl End {
+    /// The thread runs its body, and there is a handle.
+    const RUNS: u32 = 0;
+    /// The thread has run its body, and may be joined.
+    const HAS_RUN: u32 = 1;
+    /// As [`End::HAS_RUN`], but the body has panicked.
+    const HAS_PANICKED: u32 = 2;
+    /// There is no handle any more.
+    const LET_GO: u32 = 3;
+}
+
+/// On the thread itself: ends its body when dropped, also by a panic.
+struct Ending(Arc<End>);
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        let state = if std::thread::panicking() { End::HAS_PANICKED } else { End::HAS_RUN };
+        // Release: pairs with the load in `is_finished`.
+        if self.0.state.swap(state, Ordering::Release) == End::LET_GO {
+            System::detach_this_thread();
+        }
+    }
+}
+
+impl Drop for Thread {
+    fn drop(&mut self) {
+        let Some(system) = self.system.take() else { return };
+        // Relaxed: the thread, or the join, uses nothing else that this thread wrote.
+        if self.end.state.swap(End::LET_GO, Ordering::Relaxed) != End::RUNS {
+            system.reap();
+        }
+    }
 }
 
 impl Thread {
@@ -71,20 +112,13 @@ impl Thread {
         stack_size: Option<usize>,
         body: impl FnOnce() + Send + 'static,
     ) -> io::Result<Self> {
-        let is_finished = Arc::new(Flag::new(false));
-        let says = Arc::clone(&is_finished);
-        let body = move || {
+        let end = Arc::new(End { state: Atomic::new(End::RUNS) });
+        let ending = Ending(Arc::clone(&end));
+        let system = System::start(name, stack_size, move || {
+            let _ending = ending;
             body();
-            // Release: pairs with the load in `is_finished`.
-            says.store(true, Ordering::Release);
-        };
-        #[cfg(all(unix, not(miri)))]
-        if process::is_child() {
-            let kind = Kind::Bare(bare::Thread::start(name, stack_size, body)?);
-            return Ok(Self { kind, is_finished });
-        }
-        let kind = Kind::Ordinary(Self::builder(name, stack_size).spawn(body)?);
-        Ok(Self { kind, is_finished })
+        })?;
+        Ok(Self { system: Some(system), end })
     }
 
     /// Checks the name of a worker's thread before anything is started, because the code that starts the thread later
@@ -123,34 +157,22 @@ impl Thread {
     /// Returns whether the thread has run its body. If so, everything that the body did happens before the return. The
     /// thread may still be destroying its thread-local values. A thread whose body has panicked never finishes.
     pub fn is_finished(&self) -> bool {
-        self.is_finished.load(Ordering::Acquire)
+        self.end.state.load(Ordering::Acquire) == End::HAS_RUN
     }
 
     /// Waits until the thread has ended. Everything that it did happens before the return. A panic in its body fails a
     /// debug assertion here, and is otherwise dropped; in the child of a `fork()` it has ended the process.
-    pub fn join(self) {
-        match self.kind {
-            Kind::Ordinary(thread) => {
-                let outcome = thread.join();
-                debug_assert!(outcome.is_ok(), "threads of our own abort rather than panic");
-            }
-            #[cfg(all(unix, not(miri)))]
-            Kind::Bare(thread) => thread.join(),
-        }
+    pub fn join(mut self) {
+        self.system.take().expect("only this call takes it").join();
+        // Relaxed: the join has acquired it.
+        let has_panicked = self.end.state.load(Ordering::Relaxed) == End::HAS_PANICKED;
+        debug_assert!(!has_panicked, "threads of our own abort rather than panic");
     }
 
     /// Returns the system's name of the thread, which must not end before the last use of the name.
     #[cfg(unix)]
-    #[allow(
-        clippy::unnecessary_cast,
-        reason = "with musl, the standard library and the crate libc have different types for it"
-    )]
     pub(crate) fn name(&self) -> Name {
-        Name(match &self.kind {
-            Kind::Ordinary(thread) => std::os::unix::thread::JoinHandleExt::as_pthread_t(thread) as libc::pthread_t,
-            #[cfg(not(miri))]
-            Kind::Bare(thread) => return thread.name(),
-        })
+        self.system.as_ref().expect("only a join takes it").name()
     }
 }
 
@@ -171,15 +193,53 @@ unsafe impl Send for Name {}
 #[cfg(unix)]
 unsafe impl Sync for Name {}
 
+/// A thread as the standard library knows it, where its way to let a thread run on is good.
+#[cfg(any(not(unix), miri))]
+mod plain {
+    use std::io;
+    use std::thread::JoinHandle;
+
+    use super::Thread;
+
+    #[derive(Debug)]
+    pub(super) struct System(JoinHandle<()>);
+
+    impl System {
+        pub(super) fn start(
+            name: Option<String>,
+            stack_size: Option<usize>,
+            body: impl FnOnce() + Send + 'static,
+        ) -> io::Result<Self> {
+            Thread::builder(name, stack_size).spawn(body).map(Self)
+        }
+
+        #[cfg(unix)]
+        pub(super) fn name(&self) -> super::Name {
+            super::Name(std::os::unix::thread::JoinHandleExt::as_pthread_t(&self.0))
+        }
+
+        pub(super) fn join(self) {
+            drop(self.0.join());
+        }
+
+        /// Does nothing: dropping the handle lets the thread run on.
+        pub(super) fn reap(self) {}
+
+        /// Does nothing, as above.
+        pub(super) fn detach_this_thread() {}
+    }
+}
+
 #[cfg(all(unix, not(miri)))]
 mod bare {
     use std::ffi::{CString, c_int, c_void};
     use std::io;
-    use std::mem::{ManuallyDrop, MaybeUninit};
+    use std::mem::MaybeUninit;
+    use std::os::unix::thread::JoinHandleExt;
     use std::ptr::null_mut;
 
-    use super::LARGEST_PAGE;
-    use super::Name;
+    use super::{LARGEST_PAGE, Name, Thread};
+    use crate::machine::process;
 
     /// What a new thread takes over from the thread that starts it.
     struct Life {
@@ -187,15 +247,11 @@ mod bare {
         body: Box<dyn FnOnce() + Send>,
     }
 
-    /// A thread of the system's, neither joined nor detached. Dropping this detaches the thread.
+    /// A thread of the system's, of the process with this number, neither joined nor detached.
     #[derive(Debug)]
-    pub(super) struct Thread(Name);
-
-    impl Drop for Thread {
-        fn drop(&mut self) {
-            // SAFETY: the type's invariant; any thread may detach another one.
-            unsafe { libc::pthread_detach(self.0.0) };
-        }
+    pub(super) struct System {
+        name: Name,
+        process: u32,
     }
 
     /// The attributes of a new thread.
@@ -245,12 +301,29 @@ mod bare {
         null_mut()
     }
 
-    impl Thread {
+    impl System {
+        #[allow(
+            clippy::unnecessary_cast,
+            reason = "with musl, the standard library and the crate libc have different types for it"
+        )]
         pub(super) fn start(
             name: Option<String>,
             stack_size: Option<usize>,
             body: impl FnOnce() + Send + 'static,
         ) -> io::Result<Self> {
+            let name = if process::is_child() {
+                Self::start_bare(name, stack_size, body)?
+            } else {
+                Name(Thread::builder(name, stack_size).spawn(body)?.into_pthread_t() as libc::pthread_t)
+            };
+            Ok(Self { name, process: process::current() })
+        }
+
+        fn start_bare(
+            name: Option<String>,
+            stack_size: Option<usize>,
+            body: impl FnOnce() + Send + 'static,
+        ) -> io::Result<Name> {
             let name = name.map(|name| CString::new(name).expect("a thread's name has no zero bytes"));
             let mut attributes = Attributes::new()?;
             if let Some(bytes) = stack_size {
@@ -268,17 +341,88 @@ mod bare {
             }
             check(error)?;
             // SAFETY: the call has succeeded, so it has written the thread's name.
-            Ok(Self(Name(unsafe { pthread.assume_init() })))
+            Ok(Name(unsafe { pthread.assume_init() }))
         }
 
         pub(super) const fn name(&self) -> Name {
-            self.0
+            self.name
         }
 
         pub(super) fn join(self) {
             // SAFETY: the thread is neither joined nor detached, and will not be.
-            let error = unsafe { libc::pthread_join(ManuallyDrop::new(self).0.0, null_mut()) };
+            let error = unsafe { libc::pthread_join(self.name.0, null_mut()) };
             assert_eq!(error, 0, "a thread is joined once, and not by itself");
+        }
+
+        /// Frees what the system holds of a thread that has run its body.
+        pub(super) fn reap(self) {
+            // SAFETY: the names are those of this thread and of one that is neither joined nor detached.
+            let is_this = unsafe { libc::pthread_equal(libc::pthread_self(), self.name.0) } != 0;
+            if self.process != process::current() {
+                // The thread is in another process, and so is its end.
+            } else if is_this {
+                // A destructor of a thread-local value drops the handle.
+                Self::detach_this_thread();
+            } else {
+                self.join();
+            }
+        }
+
+        /// Lets the current thread end without a join. Nobody else joins or detaches it.
+        pub(super) fn detach_this_thread() {
+            // SAFETY: the thread is alive, and was started to be joined or detached.
+            unsafe { libc::pthread_detach(libc::pthread_self()) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::sync::mpsc::channel;
+
+    use super::*;
+
+    fn start(body: impl FnOnce() + Send + 'static) -> Thread {
+        Thread::start(None, None, body).unwrap()
+    }
+
+    #[test]
+    fn a_handle_may_be_dropped_at_any_time() {
+        let (go, goes) = channel::<()>();
+        let (tell, told) = channel();
+        drop(start(move || tell.send(goes.recv()).unwrap()));
+        go.send(()).unwrap();
+        assert_eq!(told.recv().unwrap(), Ok(()), "it runs on");
+        let thread = start(|| ());
+        while !thread.is_finished() {
+            nap();
+        }
+        drop(thread);
+    }
+
+    #[test]
+    fn a_thread_may_hold_its_own_handle() {
+        thread_local!(static OWN: RefCell<Option<Thread>> = const { RefCell::new(None) });
+        let (give, own) = channel();
+        let (tell, told) = channel::<()>();
+        give.send(start(move || {
+            OWN.set(Some(own.recv().unwrap()));
+            // Until the body has ended, nobody else has the sender.
+            drop(tell);
+        }))
+        .unwrap();
+        assert!(told.recv().is_err(), "it ends, and drops the handle after its body");
+    }
+
+    #[test]
+    fn threads_that_end_together_may_be_let_go() {
+        const ROUNDS: usize = if cfg!(miri) { 3 } else { 500 };
+        for _ in 0..ROUNDS {
+            let threads = [(); 4].map(|()| start(|| ()));
+            while !threads.iter().all(Thread::is_finished) {
+                std::hint::spin_loop();
+            }
         }
     }
 }

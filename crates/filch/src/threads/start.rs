@@ -276,11 +276,12 @@ impl<P: Pool> Drop for ThreadPool<P> {
             return;
         }
         running.interrupter = None;
-        self.common.close();
         if self.common.current_home().is_some() {
             // A task drops its own pool. The threads leave by themselves, and keep the workers alive.
-            return;
+            drop((running, self.common.late_threads()));
+            return self.common.close();
         }
+        self.common.close();
         let running = Mutex::new(running);
         let ends = || {
             running.lock().unwrap_or_else(PoisonError::into_inner).join();
