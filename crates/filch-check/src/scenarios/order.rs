@@ -1,10 +1,10 @@
 //! The oldest comes first: tasks that block until an older one has begun.
 //!
 //! An owner forks (`+`), spawns (`s`), joins (`-`), and waits until a task has begun (its digit); or yields, and runs
-//! its newest fork before the join (`y`); or shares all its forks (`g`); or its oldest fork is stolen and ends (`e`). Tasks, forked or spawned, are
-//! numbered in the order in which they are made, and some wait for others to begin. A thief takes what is oldest.
-//! [`split`], the [limits](Limits), the [marks](Marks) and [`steal_oldest`] are those that ship; how the owner uses
-//! them, and the state of a stolen fork, are restated.
+//! its newest fork before the join (`y`); or shares all its forks (`g`); or its oldest fork is stolen and ends (`e`).
+//! Tasks, forked or spawned, are numbered in the order in which they are made, and some wait for others to begin. A
+//! thief takes what is oldest. [`split`], the [limits](Limits), the [marks](Marks) and [`steal_oldest`] are those that
+//! ship; how the owner uses them, and the state of a stolen fork, are restated.
 //!
 //! Checks: no task runs twice, no joined task is lost, and every thread reaches its end.
 

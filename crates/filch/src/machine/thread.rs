@@ -5,10 +5,10 @@
 //! and each thread that the standard library starts there waits for ever. So in a child this module starts the system's
 //! threads directly.
 //!
-//! Nor does it leave a thread's end to the standard library, which lets a thread run on by `pthread_detach`. With glibc
-//! that call reads the other thread's memory after the thread, if it is just ending, may have given the memory back: one
-//! of some hundred thousand calls crashed, where threads with large stacks ended together. So a thread that nobody will
-//! join detaches itself.
+//! Nor does this module leave a thread's end to the standard library, which lets a thread run on by `pthread_detach`.
+//! With glibc that call reads the other thread's memory, which that thread, if it is just ending, may have given back:
+//! one of some hundred thousand calls crashed, where threads with large stacks ended together. So a thread that nobody
+//! will join detaches itself.
 //!
 //! Invariants.
 //! * A child of a process with pools never calls the standard library to start a thread.
@@ -36,8 +36,8 @@ pub(crate) fn nap() {
 #[cfg(all(unix, not(miri)))]
 pub(crate) const LARGEST_PAGE: usize = 64 << 10;
 
-/// A thread that this library, or its host, has started. Dropping it lets the thread run on. (If the thread has just run
-/// its body, waits until it has destroyed its thread-local values.)
+/// A thread that this library, or its host, has started. Dropping it lets the thread run on; if the thread has run its
+/// body, waits until it has destroyed its thread-local values.
 #[derive(Debug)]
 pub struct Thread {
     /// Taken by the join.
