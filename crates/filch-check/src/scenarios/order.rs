@@ -283,12 +283,12 @@ impl<M: Checker> Victim for Thief<M> {
 
     fn steal_fork(&self, below: Height) -> Option<Self::Loot> {
         let shared = Arc::clone(&self.shared);
-        if below == Height::GROUND {
-            shared.limits.request(|| 0);
-            return None;
-        }
-        let below = if shared.mistake == Mistake::AnyFork { Height::TOP } else { below };
-        match shared.index.steal_below(below.forks_on_stack()) {
+        let stolen = match below {
+            Height::GROUND => StealIndex::NothingShared,
+            _ if shared.mistake == Mistake::AnyFork => shared.index.steal(),
+            _ => shared.index.steal_below(below.forks_on_stack()),
+        };
+        match stolen {
             StealIndex::Index(slot) => Some(Box::new(move || shared.run_stolen(slot as usize))),
             StealIndex::NothingShared => {
                 shared.limits.request(|| 0);

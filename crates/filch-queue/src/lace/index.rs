@@ -105,6 +105,25 @@ pub enum StealIndex<I = u32> {
     Retry,
 }
 
+impl<I> StealIndex<I> {
+    /// Converts what the thief has won.
+    ///
+    /// ```
+    /// use filch_queue::lace::index::StealIndex;
+    ///
+    /// assert_eq!(StealIndex::Index(3).map(|index| index + 1), StealIndex::Index(4));
+    /// ```
+    #[inline]
+    pub fn map<J>(self, with: impl FnOnce(I) -> J) -> StealIndex<J> {
+        match self {
+            Self::Index(won) => StealIndex::Index(with(won)),
+            Self::AllStolen => StealIndex::AllStolen,
+            Self::NothingShared => StealIndex::NothingShared,
+            Self::Retry => StealIndex::Retry,
+        }
+    }
+}
+
 const fn pack(tail: u32, split: u32) -> u64 {
     tail as u64 | (split as u64) << 32
 }
@@ -128,23 +147,13 @@ impl<M: Memory> SharedIndex<M> {
     /// Tries to take the index at tail. Lock-free; one compare-and-swap if anything is shared.
     #[inline]
     pub fn steal(&self) -> StealIndex {
-        self.steal_one(|_| true)
+        self.steal_several(|_, _| 1).map(|(index, _)| index)
     }
 
     /// As [`steal`](Self::steal), but takes only an index below this one. For an owner that never lets indices wrap.
     #[inline]
     pub fn steal_below(&self, below: u32) -> StealIndex {
-        self.steal_one(|tail| distance(tail, below) > 0)
-    }
-
-    #[inline]
-    fn steal_one(&self, takes: impl FnOnce(u32) -> bool) -> StealIndex {
-        match self.steal_several(|tail, _| takes(tail).into()) {
-            StealIndex::Index((index, _)) => StealIndex::Index(index),
-            StealIndex::AllStolen => StealIndex::AllStolen,
-            StealIndex::NothingShared => StealIndex::NothingShared,
-            StealIndex::Retry => StealIndex::Retry,
-        }
+        self.steal_several(|tail, _| u32::from(distance(tail, below) > 0)).map(|(index, _)| index)
     }
 
     /// Tries to take `of(tail, n)` of the n shared indices, from tail upwards; n is at least one. If that is none, then
@@ -185,18 +194,22 @@ impl<M: Memory> SharedIndex<M> {
     /// Returns how many indices a thief that looked now would find to take. A snapshot.
     #[inline]
     pub fn shared_now(&self) -> usize {
-        // Relaxed, both: a hint; threads that act on it go through `steal`.
-        let (tail, split) = unpack(self.word.load(Ordering::Relaxed));
-        if self.is_all_stolen() { 0 } else { usize::try_from(distance(tail, split)).unwrap_or(0) }
+        self.snapshot().map_or(0, |(tail, split)| distance(tail, split) as usize)
     }
 
     /// Returns the index above those that a thief that looked now would find to take, or 0. A snapshot, for an owner
     /// that never lets indices wrap.
     #[inline]
     pub fn shared_end(&self) -> u32 {
-        // Relaxed: a hint, as above.
+        self.snapshot().map_or(0, |(_, split)| split)
+    }
+
+    /// Returns tail and split, if anything is shared.
+    #[inline]
+    fn snapshot(&self) -> Option<(u32, u32)> {
+        // Relaxed, both: a hint; threads that act on it go through `steal`.
         let (tail, split) = unpack(self.word.load(Ordering::Relaxed));
-        if self.is_all_stolen() || distance(tail, split) <= 0 { 0 } else { split }
+        (!self.is_all_stolen() && distance(tail, split) > 0).then_some((tail, split))
     }
 
     /// Returns whether an unstolen task lies below `private`, or is shared and lies below `shared`. A snapshot.

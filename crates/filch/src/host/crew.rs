@@ -73,9 +73,7 @@ impl Drop for Closer {
     fn drop(&mut self) {
         // In the child of a `fork()`, the workers are elsewhere, and other threads may have held their locks.
         if self.0.is_in_this_process() {
-            // Nobody joins the threads. If their handles were dropped after their ends, somebody would.
-            drop(self.0.late_threads());
-            self.0.close();
+            self.0.close_alone();
         }
     }
 }

@@ -356,11 +356,11 @@ mod bare {
 
         /// Frees what the system holds of a thread that has run its body.
         pub(super) fn reap(self) {
-            // SAFETY: the names are those of this thread and of one that is neither joined nor detached.
-            let is_this = unsafe { libc::pthread_equal(libc::pthread_self(), self.name.0) } != 0;
+            // SAFETY: the call has no preconditions.
+            let this = unsafe { libc::pthread_self() };
             if self.process != process::current() {
                 // The thread is in another process, and so is its end.
-            } else if is_this {
+            } else if this == self.name.0 {
                 // A destructor of a thread-local value drops the handle.
                 Self::detach_this_thread();
             } else {

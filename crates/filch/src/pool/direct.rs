@@ -291,6 +291,7 @@ unsafe impl<D: Direct> Plumbing for D {
             StealIndex::NothingShared => Self::ask(here.core(), victim),
             StealIndex::AllStolen => {}
         }
+        // Forks in the word queue lie above all forks on the stack.
         if below < Height::aside(0) {
             return Steal::Empty;
         }

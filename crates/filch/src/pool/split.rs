@@ -192,12 +192,7 @@ unsafe impl Direct for Split {
     }
 
     fn win_oldest(_: &Here<'_, Self>, victim: &Core<Self>, below: Height) -> StealIndex<usize> {
-        match victim.pool.shared.steal_below(below.forks_on_stack()) {
-            StealIndex::Index(index) => StealIndex::Index(index as usize),
-            StealIndex::Retry => StealIndex::Retry,
-            StealIndex::NothingShared => StealIndex::NothingShared,
-            StealIndex::AllStolen => StealIndex::AllStolen,
-        }
+        victim.pool.shared.steal_below(below.forks_on_stack()).map(|index| index as usize)
     }
 
     fn shared_height(&self) -> Height {

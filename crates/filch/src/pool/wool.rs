@@ -190,12 +190,8 @@ unsafe impl<const CHUNK: u32, const PRIVATISE_AFTER: u32> Direct for Wool<CHUNK,
 
     fn win_oldest(_: &Here<'_, Self>, victim: &Core<Self>, below: Height) -> StealIndex<usize> {
         let pool = &victim.pool;
-        match pool.shared.steal_below(below.forks_on_stack(), |index| pool.state_at(index as usize)) {
-            StealIndex::Index(index) => StealIndex::Index(index as usize),
-            StealIndex::Retry => StealIndex::Retry,
-            StealIndex::NothingShared => StealIndex::NothingShared,
-            StealIndex::AllStolen => StealIndex::AllStolen,
-        }
+        let state_at = |index| pool.state_at(index as usize);
+        pool.shared.steal_below(below.forks_on_stack(), state_at).map(|index| index as usize)
     }
 
     fn shared_height(&self) -> Height {

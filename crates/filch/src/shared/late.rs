@@ -66,7 +66,7 @@ pub(super) enum State {
     There(Thread),
     /// The system has refused the thread.
     Dead,
-    /// The worker has left, and has no thread.
+    /// The worker has left, or soon will; its thread, if there is one, has been taken.
     Left,
 }
 
@@ -125,7 +125,7 @@ impl State {
         matches!(self, Self::Left) || matches!(self, Self::There(thread) if thread.is_finished())
     }
 
-    /// Takes the thread from a worker that leaves, or has left.
+    /// Takes the thread from a worker that has left, or soon will.
     pub(super) fn take_thread(&mut self) -> Option<Thread> {
         match std::mem::replace(self, Self::Left) {
             Self::There(thread) => Some(thread),

@@ -142,7 +142,14 @@ impl Common {
             && late.workers().all(|worker| late.leaves(worker, retire))
     }
 
-    /// Takes the threads of the late workers, which are leaving, or have left.
+    /// Closes a pool whose threads nobody will join. Lets the late ones go before they end, since a thread that drops the
+    /// handle of an ended one waits for its last destructors.
+    pub(crate) fn close_alone(&self) {
+        drop(self.late_threads());
+        self.close();
+    }
+
+    /// Takes the threads of the late workers, which have left, or soon will.
     pub(crate) fn late_threads(&self) -> Vec<Thread> {
         self.late_workers().filter_map(|(late, worker)| late.state(worker)?.take_thread()).collect()
     }

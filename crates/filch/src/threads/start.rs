@@ -278,8 +278,8 @@ impl<P: Pool> Drop for ThreadPool<P> {
         running.interrupter = None;
         if self.common.current_home().is_some() {
             // A task drops its own pool. The threads leave by themselves, and keep the workers alive.
-            drop((running, self.common.late_threads()));
-            return self.common.close();
+            drop(running);
+            return self.common.close_alone();
         }
         self.common.close();
         let running = Mutex::new(running);
