@@ -142,8 +142,8 @@ impl Common {
             && late.workers().all(|worker| late.leaves(worker, retire))
     }
 
-    /// Closes a pool whose threads nobody will join. Lets the late ones go before they end, since a thread that drops the
-    /// handle of an ended one waits for its last destructors.
+    /// Closes a pool whose threads nobody will join. Lets the late ones go before they end: whoever drops the handle of
+    /// an ended thread waits for its last destructors.
     pub(crate) fn close_alone(&self) {
         drop(self.late_threads());
         self.close();
