@@ -394,7 +394,7 @@ fn build(wish: &Wish, work: &Path, sources: &[Source], keys: &[Key], wanted: &[&
                     command.args(["--test", program])
                 };
             }
-            command.env("CARGO_TARGET_DIR", work.join("build")).env("RUSTFLAGS", "--cap-lints allow");
+            command.env("CARGO_TARGET_DIR", work.join("build")).env("RUSTFLAGS", "--cap-lints allow --cfg filch_long");
             command.env("CARGO_PROFILE_DEV_DEBUG", "0").stderr(Stdio::inherit());
             let output = command.output().expect("cargo runs");
             is_compiled = output.status.success();

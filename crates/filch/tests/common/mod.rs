@@ -13,7 +13,9 @@ use std::time::{Duration, Instant};
 
 use filch::pool::{Heartbeat, Pool, PrivateStack, Queued, Request, Split, Wool};
 use filch::{Builder, ThreadPool, Wait};
-use filch_queue::{Adws, ChaseLev, Lace, Queue, for_each_queue};
+#[cfg(not(filch_long))]
+use filch_queue::{BwosF, PdqR2, PdqS, Wsq};
+use filch_queue::{ChaseLev, Lace, Queue};
 
 /// Far longer than anything here takes, even on a busy machine or under a sanitizer.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
@@ -109,6 +111,7 @@ pub(crate) const fn times(many: usize, few: usize) -> usize {
 pub(crate) const WORKERS: [usize; 3] = [1, 2, 8];
 
 /// `[with]` for a queue that returns each task once and whose default parameters are usable.
+#[cfg(filch_long)]
 macro_rules! once {
     (twice $with:expr) => {
         &[]
@@ -122,6 +125,7 @@ macro_rules! once {
 }
 
 /// Like `once`, for queues of which a pool can be made.
+#[cfg(filch_long)]
 macro_rules! lifo {
     ($lists:ident $with:expr, fifo) => {
         &[]
@@ -131,35 +135,70 @@ macro_rules! lifo {
     };
 }
 
+#[cfg(filch_long)]
 macro_rules! queues {
     ($($lists:ident $module:ident: $queue:ty $(, $but:ident)?;)+) => {
         [$(once!($lists Self::with::<$queue> $(, $but)?)),+]
     };
 }
 
+#[cfg(filch_long)]
 macro_rules! pools {
     ($($lists:ident $module:ident: $queue:ty $(, $but:ident)?;)+) => {
         [$(lifo!($lists Self::with::<Queued<$queue>> $(, $but)?)),+]
     };
 }
 
-/// Runs a test on every queue that returns each task once.
+/// Runs a test on one queue of each kind; or, compiled with `--cfg filch_long`, on every queue that returns each task
+/// once.
 pub(crate) trait EveryQueue {
     fn with<Q: Queue>(&self);
 
+    #[cfg(not(filch_long))]
+    fn all() -> Vec<fn(&Self)> {
+        vec![
+            Self::with::<ChaseLev>,
+            Self::with::<Lace>,
+            Self::with::<Wsq>,
+            Self::with::<BwosF>,
+            Self::with::<PdqR2>,
+            Self::with::<PdqS>,
+        ]
+    }
+
+    #[cfg(filch_long)]
+    fn all() -> Vec<fn(&Self)> {
+        let all: [&[fn(&Self)]; _] = filch_queue::for_each_queue!(queues);
+        all.concat()
+    }
+
     fn every(&self) {
-        let all: [&[fn(&Self)]; _] = for_each_queue!(queues);
-        picked(&all.concat(), 2).for_each(|with| with(self));
+        picked(&Self::all(), 2).for_each(|with| with(self));
     }
 }
 
-/// Runs a test on every kind of pool, with every possible queue.
+/// Runs a test on one pool of each kind; or, compiled with `--cfg filch_long`, on every pool, with every possible
+/// queue.
 pub(crate) trait EveryPool {
     fn with<P: Pool>(&self);
 
-    fn every(&self) {
-        self.with::<Split>();
-        let on_queues: [&[fn(&Self)]; _] = for_each_queue!(pools);
+    #[cfg(not(filch_long))]
+    fn others() -> Vec<fn(&Self)> {
+        vec![
+            Self::with::<Queued<ChaseLev>>,
+            Self::with::<Queued<Lace>>,
+            Self::with::<Queued<PdqR2>>,
+            Self::with::<Queued<PdqS>>,
+            Self::with::<Wool>,
+            Self::with::<PrivateStack>,
+            Self::with::<Heartbeat<Lace>>,
+            Self::with::<Heartbeat<ChaseLev, Request>>,
+        ]
+    }
+
+    #[cfg(filch_long)]
+    fn others() -> Vec<fn(&Self)> {
+        let on_queues: [&[fn(&Self)]; _] = filch_queue::for_each_queue!(pools);
         let mut others = on_queues.concat();
         others.extend([
             Self::with::<Wool>,
@@ -168,9 +207,14 @@ pub(crate) trait EveryPool {
             Self::with::<Heartbeat<ChaseLev>>,
             Self::with::<Heartbeat<ChaseLev, Request>>,
             Self::with::<Heartbeat<Lace>>,
-            Self::with::<Heartbeat<Adws, Request>>,
+            Self::with::<Heartbeat<filch_queue::Adws, Request>>,
         ] as [fn(&Self); _]);
-        picked(&others, 1).for_each(|with| with(self));
+        others
+    }
+
+    fn every(&self) {
+        self.with::<Split>();
+        picked(&Self::others(), 1).for_each(|with| with(self));
     }
 }
 
