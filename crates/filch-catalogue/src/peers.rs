@@ -27,11 +27,11 @@ impl PeerSpec {
     /// ```
     /// let paralight = filch_catalogue::PEERS.iter().find(|peer| peer.name == "paralight").unwrap();
     /// assert_eq!(paralight.why_not("each"), None);
-    /// assert_eq!(paralight.why_not("fib").unwrap(), "paralight: has loops and no forks, so it runs only each and jacobi");
+    /// assert_eq!(paralight.why_not("fib").unwrap(), "paralight: has loops and no forks, so it runs only each, jacobi, loops");
     /// ```
     pub fn why_not(&self, program: &str) -> Option<String> {
         let programs = self.programs.filter(|programs| !programs.contains(&program))?;
-        Some(format!("{}: has loops and no forks, so it runs only {}", self.name, programs.join(" and ")))
+        Some(format!("{}: has loops and no forks, so it runs only {}", self.name, programs.join(", ")))
     }
 }
 
@@ -125,12 +125,39 @@ pub const PEERS: &[PeerSpec] = &[
     ),
     rust("tokio", "1.54.1", "Rust, its threads for blocking calls, shared out at the first forks", "https://tokio.rs"),
     PeerSpec {
-        programs: Some(&["each", "jacobi"]),
+        programs: Some(&["each", "jacobi", "loops"]),
         ..rust(
             "paralight",
             "0.0.12",
             "Rust, flat loops over slices, ranges that threads steal",
             "https://github.com/gendx/paralight",
+        )
+    },
+    PeerSpec {
+        programs: Some(&["loops"]),
+        ..rust(
+            "orx-parallel",
+            "4.1.1",
+            "Rust, parallel iterators, chunks drawn by threads that sleep",
+            "https://github.com/orxfun/orx-parallel",
+        )
+    },
+    PeerSpec {
+        programs: Some(&["loops"]),
+        ..rust(
+            "forkunion",
+            "3.0.2",
+            "C++ and Rust, flat loops, equal parts for threads that spin; a C++ compiler builds it",
+            "https://github.com/ashvardanian/ForkUnion",
+        )
+    },
+    PeerSpec {
+        programs: Some(&["loops"]),
+        ..rust(
+            "forkunion-dynamic",
+            "3.0.2",
+            "as forkunion, but threads take one item at a time",
+            "https://github.com/ashvardanian/ForkUnion",
         )
     },
     PeerSpec {

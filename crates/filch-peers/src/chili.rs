@@ -24,7 +24,7 @@ impl Chili {
 
 impl Rival for Chili {
     fn run(&self, instance: &mut Instance) -> Answer {
-        self.root.run(|pool| instance.run(Handle::new(&mut pool.scope())))
+        self.root.run(|pool| instance.in_calls(|instance| instance.run(Handle::new(&mut pool.scope()))))
     }
 
     fn helper_stacks(&self) -> Option<(usize, &'static str)> {

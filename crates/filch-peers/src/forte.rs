@@ -29,7 +29,7 @@ impl Forte {
 
 impl Rival for Forte {
     fn run(&self, instance: &mut Instance) -> Answer {
-        self.root.run(|pool| pool.with_worker(|worker| instance.run(Handle(worker))))
+        self.root.run(|pool| instance.in_calls(|instance| pool.with_worker(|worker| instance.run(Handle(worker)))))
     }
 
     fn helper_stacks(&self) -> Option<(usize, &'static str)> {

@@ -31,7 +31,7 @@ impl LaceWs {
 
 impl Rival for LaceWs {
     fn run(&self, instance: &mut Instance) -> Answer {
-        self.root.run(|lace| lace.run(|worker| instance.run(Handle(worker))))
+        self.root.run(|lace| instance.in_calls(|instance| lace.run(|worker| instance.run(Handle(worker)))))
     }
 
     fn helper_stacks(&self) -> Option<(usize, &'static str)> {

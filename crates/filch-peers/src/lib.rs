@@ -16,6 +16,8 @@
 //! | `threads` | the caller, and w - 1 that forks start | as requested | halving |
 //! | `tokio` | the caller, and w - 1 that the first forks start | as requested | halving |
 //! | `paralight` | w of its own | `RUST_MIN_STACK`, or else 2 MiB | none: it has loops alone |
+//! | `orx-parallel` | ours and w - 1 of the process's pool | 2 MiB | none |
+//! | `forkunion`, `forkunion-dynamic` | ours and w - 1 of its own, which spin when idle | the system's | none |
 //!
 //! The version of forte is 1.0.0-alpha.4, the last that builds with rustc 1.95; later ones need rustc 1.96.
 
@@ -27,10 +29,16 @@ mod root;
 
 #[cfg(feature = "chili")]
 mod chili;
+#[cfg(any(feature = "forkunion", feature = "forkunion-dynamic", feature = "orx-parallel"))]
+mod flat;
+#[cfg(any(feature = "forkunion", feature = "forkunion-dynamic"))]
+mod forkunion;
 #[cfg(feature = "forte")]
 mod forte;
 #[cfg(feature = "lace-ws")]
 mod lace_ws;
+#[cfg(feature = "orx-parallel")]
+mod orx_parallel;
 #[cfg(feature = "paralight")]
 mod paralight;
 #[cfg(feature = "rayon")]
@@ -72,4 +80,7 @@ peers! {
     "threads" threads: threads::Threads::start;
     "tokio" tokio: tokio::Tokio::start;
     "paralight" paralight: paralight::Paralight::start;
+    "orx-parallel" orx_parallel: orx_parallel::OrxParallel::start;
+    "forkunion" forkunion: forkunion::ForkUnion::<false>::start;
+    "forkunion-dynamic" forkunion_dynamic: forkunion::ForkUnion::<true>::start;
 }

@@ -25,7 +25,7 @@ impl Paralight {
 
 impl Rival for Paralight {
     fn run(&self, instance: &mut Instance) -> Answer {
-        instance.run(Handle(&self.0))
+        instance.in_calls(|instance| instance.run(Handle(&self.0)))
     }
 
     fn helper_stacks(&self) -> Option<(usize, &'static str)> {
@@ -78,5 +78,10 @@ impl ForkJoin for Handle<'_> {
         });
         // Its own reduction has no order.
         blocks.into_iter().filter_map(|block| block.result).reduce(reduce).unwrap_or(zero)
+    }
+
+    fn for_indices<F: Fn(usize) + Sync>(&mut self, n: usize, _: Grain, f: F) {
+        let mut pool = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        (0..n).into_par_iter().with_thread_pool(&mut *pool).for_each(f);
     }
 }

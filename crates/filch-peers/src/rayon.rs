@@ -2,7 +2,8 @@
 
 use std::num::NonZero;
 
-use filch_workloads::{Answer, ForkJoin, Instance, Program, forks_by_halves};
+use filch_workloads::{Answer, ForkJoin, Grain, Instance, Program, forks_by_halves};
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 use crate::peer::{Failure, Rival};
 
@@ -17,7 +18,7 @@ impl Rayon {
 
 impl Rival for Rayon {
     fn run(&self, instance: &mut Instance) -> Answer {
-        self.0.install(|| instance.run(Handle))
+        instance.in_calls(|instance| self.0.install(|| instance.run(Handle)))
     }
 }
 
@@ -47,4 +48,11 @@ impl ForkJoin for Handle {
     }
 
     forks_by_halves!();
+
+    fn for_indices<F: Fn(usize) + Sync>(&mut self, n: usize, grain: Grain, f: F) {
+        match grain {
+            Grain::Advice(_) => (0..n).into_par_iter().for_each(&f),
+            Grain::Fixed(_) => self.for_blocks(0..n, grain, |block| block.for_each(&f)),
+        }
+    }
 }

@@ -26,7 +26,7 @@ impl Threads {
 
 impl Rival for Threads {
     fn run(&self, instance: &mut Instance) -> Answer {
-        instance.run(Handle { threads: self.workers, stack_bytes: self.stack_bytes })
+        instance.in_calls(|instance| instance.run(Handle { threads: self.workers, stack_bytes: self.stack_bytes }))
     }
 }
 

@@ -33,7 +33,7 @@ impl Tokio {
 
 impl Rival for Tokio {
     fn run(&self, instance: &mut Instance) -> Answer {
-        instance.run(Handle { runtime: &self.runtime, threads: self.workers })
+        instance.in_calls(|instance| instance.run(Handle { runtime: &self.runtime, threads: self.workers }))
     }
 }
 

@@ -26,6 +26,7 @@ const PROGRAMS: &[(&str, &[(&str, &str)])] = &[
     ("integrate", &[("n", "20")]),
     ("jacobi", &[("n", "60"), ("sweeps", "5")]),
     ("each", &[("n", "3000"), ("times", "2")]),
+    ("loops", &[("n", "50"), ("steps", "20"), ("spread", "50"), ("pause", "10"), ("times", "5")]),
     ("heat", &[("nx", "61"), ("ny", "33"), ("steps", "5"), ("leaf", "3")]),
     ("fft", &[("n", "8192"), ("cutoff", "64")]),
     ("strassen", &[("n", "100"), ("cutoff", "16")]),

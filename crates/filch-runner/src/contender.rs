@@ -139,11 +139,11 @@ impl<P: Pool> Pooled<P> {
 
 impl<P: Pool> Contender for Pooled<P> {
     fn run(&self, instance: &mut Instance) -> Result<Answer, String> {
-        Ok((self.run)(&self.pool, instance))
+        Ok(instance.in_calls(|instance| (self.run)(&self.pool, instance)))
     }
 
     fn record(&self, instance: &mut Instance) -> Result<(Answer, Timeline), String> {
-        Ok(self.pool.record(|| (self.run)(&self.pool, instance)))
+        Ok(self.pool.record(|| instance.in_calls(|instance| (self.run)(&self.pool, instance))))
     }
 
     fn forget_last_run(&self) {

@@ -250,7 +250,7 @@ fn timed(
         None => contender.run(instance).map(|answer| (answer, None)),
         Some(_) => contender.record(instance).map(|(answer, timeline)| (answer, Some(timeline))),
     };
-    let seconds = start.elapsed().as_secs_f64();
+    let seconds = start.elapsed().saturating_sub(instance.paused()).as_secs_f64();
     // The check of the answer takes time and memory, so this is read before it.
     let (load_after, used_after, peak_rss_bytes) = (Load::now(), cpu_time(), peak_rss_bytes());
     let file_rss_bytes = file_rss_bytes();

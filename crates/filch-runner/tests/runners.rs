@@ -25,6 +25,7 @@ const PROGRAMS: &[(&str, &[(&str, &str)])] = &[
     ("integrate", &[("n", "10")]),
     ("jacobi", &[("n", "40"), ("sweeps", "3"), ("grain", "2")]),
     ("each", &[("n", "3000"), ("times", "2")]),
+    ("loops", &[("n", "50"), ("steps", "20"), ("spread", "50"), ("pause", "10"), ("times", "5")]),
     ("heat", &[("nx", "31"), ("ny", "33"), ("steps", "3"), ("leaf", "3")]),
     ("fft", &[("n", "2048"), ("cutoff", "16")]),
     ("strassen", &[("n", "64"), ("cutoff", "16")]),

@@ -98,6 +98,21 @@ pub trait ForkJoin: Sized {
     {
         self.fold_blocks(source, grain, (), |(), block| f(block), |(), ()| ());
     }
+
+    /// Runs `f` on every number below `n`: [`ForkJoin::for_blocks`] for executors whose loops get an item at a time.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicUsize, Ordering};
+    /// use filch_workloads::{ForkJoin, Grain, Serial};
+    ///
+    /// let sum = AtomicUsize::new(0);
+    /// Serial.for_indices(10, Grain::Advice(1), |index| _ = sum.fetch_add(index, Ordering::Relaxed));
+    /// assert_eq!(sum.into_inner(), 45);
+    /// ```
+    #[inline]
+    fn for_indices<F: Fn(usize) + Sync>(&mut self, n: usize, grain: Grain, f: F) {
+        self.for_blocks(0..n, grain, |block| block.for_each(&f));
+    }
 }
 
 /// How many loop items make a task.

@@ -50,6 +50,7 @@ pub mod independent_set;
 pub mod integrate;
 pub mod jacobi;
 pub mod knapsack;
+pub mod loops;
 pub mod lud;
 pub mod matching;
 pub mod matmul;

@@ -1,5 +1,8 @@
 //! The operations of every program.
 
+use std::thread;
+use std::time::{Duration, Instant};
+
 use filch::worklist::Queue;
 use filch::{jobs, worklist};
 use filch_catalogue::ParamError;
@@ -44,6 +47,33 @@ pub(crate) trait Runs {
     }
     fn damage(&mut self, _at: u64) -> bool {
         false
+    }
+    fn calls(&self) -> Calls {
+        Calls { times: 1, pause: Duration::ZERO }
+    }
+    /// Adds a pause to those since the last reset.
+    fn pauses(&mut self, _paused: Duration) {}
+    fn paused(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+/// In how many calls a fork–join program runs, and how long it pauses before each.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Calls {
+    pub(crate) times: u64,
+    pub(crate) pause: Duration,
+}
+
+impl Calls {
+    /// Pauses, and returns for how long.
+    pub(crate) fn pause(self) -> Duration {
+        if self.pause.is_zero() {
+            return Duration::ZERO;
+        }
+        let start = Instant::now();
+        thread::sleep(self.pause);
+        start.elapsed()
     }
 }
 

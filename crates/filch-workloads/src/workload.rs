@@ -1,5 +1,7 @@
 //! Any program by name, with its data, from the [list](filch_catalogue::for_each_program) of all programs.
 
+use std::time::Duration;
+
 use filch::worklist::Queue;
 use filch::{jobs, worklist};
 use filch_catalogue::programs::{self, Chosen, Params};
@@ -212,6 +214,32 @@ impl Instance {
     /// Runs the plain sequential version.
     pub fn serial(&mut self) -> Answer {
         on_instance!(self, program => program.serial())
+    }
+
+    /// Runs a fork–join program by `call`, from outside the scheduler, as often as one run of the program has calls,
+    /// and pauses in between. Returns the last answer.
+    ///
+    /// ```
+    /// use filch_workloads::{Prepare, Program, Serial, Workload};
+    ///
+    /// let mut fib = Workload::new("fib", &[("n".into(), "20".into())])?.prepare()?;
+    /// assert_eq!(fib.in_calls(|fib| fib.run(Serial)).to_string(), "6765");
+    /// # Ok::<(), filch_workloads::ParamError>(())
+    /// ```
+    pub fn in_calls(&mut self, mut call: impl FnMut(&mut Self) -> Answer) -> Answer {
+        let calls = on_instance!(self, program => program.calls());
+        let mut next = |instance: &mut Self| {
+            let paused = calls.pause();
+            on_instance!(instance, program => program.pauses(paused));
+            call(instance)
+        };
+        let first = next(self);
+        (1..calls.times).fold(first, |_, _| next(self))
+    }
+
+    /// How long it has paused between its calls since the last reset.
+    pub fn paused(&self) -> Duration {
+        on_instance!(self, program => program.paused())
     }
 
     /// Checks `answer` and what the last run left in memory.

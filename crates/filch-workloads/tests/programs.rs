@@ -244,6 +244,7 @@ const MODERATE: &[(&str, &[(&str, &str)])] = &[
     ("matching", &[("n", "4000"), ("grain", "64")]),
     ("each", &[("n", "30000"), ("times", "3")]),
     ("each", &[("n", "1000"), ("times", "2"), ("grain", "7")]),
+    ("loops", &[("n", "3000"), ("spread", "100"), ("steps", "30"), ("pause", "0"), ("times", "3")]),
 ];
 
 /// Checks that every run leaves what the sequential program leaves, bit for bit.

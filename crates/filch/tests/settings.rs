@@ -60,7 +60,8 @@ fn every_pool_steals_in_every_order_and_need_not_sleep() {
                         let sum = pool.install(|| filch::map_reduce(0..1000_u64, 0, |n| n, |a, b| a + b));
                         assert_eq!(sum, 499_500);
                         if idle == Idle::Spin {
-                            assert_eq!(pool.stats().total().parks, 0);
+                            // The last worker sleeps, for callers.
+                            assert!(pool.stats().workers[..workers - 1].iter().all(|worker| worker.parks == 0));
                         }
                     }
                 }
@@ -114,14 +115,15 @@ fn split_moved_by_half_stores_loses_no_task() {
 }
 
 /// A worker that never sleeps needs no wake-up to find any kind of work, and dropping the pool waits for spawned jobs.
+/// If callers work, only the last worker sleeps, for which each call and each job may be.
 #[test]
 fn workers_that_never_sleep_find_all_work() {
     let _watchdog = watchdog("a pool that spins");
     let done = AtomicUsize::new(0);
     let count = || _ = done.fetch_add(1, SeqCst);
-    for &wait in Wait::EVERY {
-        let pool = Builder::<filch::pool::Split>::new().workers(2).wait(wait).idle(Idle::Spin).caller_works(true);
-        let pool = pool.build().unwrap();
+    for (&wait, callers_work) in Wait::EVERY.iter().flat_map(|wait| [(wait, false), (wait, true)]) {
+        let pool = Builder::<filch::pool::Split>::new().workers(2).wait(wait).idle(Idle::Spin);
+        let pool = pool.caller_works(callers_work).build().unwrap();
         done.store(0, SeqCst);
         pool.install(|| {
             filch::scope(|s| {
@@ -136,10 +138,26 @@ fn workers_that_never_sleep_find_all_work() {
             let sender = sender.clone();
             pool.spawn(move || sender.send(n).unwrap());
         }
-        let stats = pool.stats().total();
+        let stats = pool.stats();
         drop((pool, sender));
-        assert_eq!(receiver.into_iter().count(), 10, "{stats}");
-        assert_eq!((stats.parks, stats.wakeups), (0, 0));
+        assert_eq!(receiver.into_iter().count(), 10, "{stats:?}");
+        let sleeps = stats.workers.iter().map(|worker| worker.parks > 0);
+        assert!(sleeps.eq([false, callers_work]), "{stats:?}");
+    }
+}
+
+/// In a pool that spins a caller runs its call itself, and is the last worker meanwhile.
+#[test]
+fn callers_work_in_a_pool_that_spins() {
+    let _watchdog = watchdog("callers in a pool that spins");
+    for workers in [1, 2, 3] {
+        let pool = filch::ThreadPool::builder().workers(workers).idle(Idle::Spin).build().unwrap();
+        let here = std::thread::current().id();
+        for _ in 0..100 {
+            let at = pool.install(|| (std::thread::current().id(), filch::current_index()));
+            assert_eq!(at, (here, Some(workers - 1)));
+            assert_eq!(pool.install(|| filch::join(|| 1, || 2)), (1, 2));
+        }
     }
 }
 

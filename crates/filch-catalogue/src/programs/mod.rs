@@ -30,6 +30,7 @@ pub mod integrate;
 pub mod jacobi;
 pub mod keys;
 pub mod knapsack;
+pub mod loops;
 pub mod lud;
 pub mod matching;
 pub mod matmul;
@@ -101,6 +102,7 @@ macro_rules! for_each_program {
                 IndependentSet(independent_set::Params),
                 Matching(matching::Params),
                 Each(each::Params),
+                Loops(loops::Params),
                 Spread(sleeps::Spread),
                 Grain(sleeps::Grain),
             }

@@ -150,8 +150,25 @@ const PORTRAITS: &[Portrait] = &[
     Portrait {
         name: "paralight",
         text: "Rust: loops over slices, ranges and tuples of them. Each thread begins with an equal part, and one that is done takes half of \
-               another's. It has no forks and no loops within loops, so it needs no deques; of our programs it runs two. It is better where a \
+               another's. It has no forks and no loops within loops, so it needs no deques; of our programs it runs three. It is better where a \
                program is such a loop and wants the smallest dependency.",
+    },
+    Portrait {
+        name: "orx-parallel",
+        text: "Rust: parallel iterators over everything that iterates, with state for each thread and early ends. Threads draw chunks, whose length \
+               adapts, from one shared iterator, and sleep in between. It has no forks. It is better for pipelines over sources that cannot be \
+               divided.",
+    },
+    Portrait {
+        name: "forkunion",
+        text: "C++ with Rust, C and Zig on top: loops over numbers, for which the caller stores one word that all threads watch, and then each \
+               runs its part. Nothing is allocated, and idle threads spin, or wait at a monitored address where the processor can. It has no \
+               forks, no loops within loops and no panics. It is better where loops of microseconds follow each other and the processors \
+               are the program's alone.",
+    },
+    Portrait {
+        name: "forkunion-dynamic",
+        text: "The same, for items of unequal length: each thread takes one at a time.",
     },
     Portrait {
         name: "tokio",

@@ -18,15 +18,20 @@ pub(crate) struct Pace {
     halved: u32,
     /// The time when the surrounding block began, a fine block of several items of another loop; 0 if there is none.
     inner_since: Time,
+    /// When the loop has taken so long that a worker that naps should help.
+    long_at: Time,
 }
 
 impl Pace {
     /// About 5 µs.
     const AIM: Time = 15_000;
+    /// About 60 µs.
+    const CALL: Time = 180_000;
     const GROWTH: usize = 4;
 
     pub(crate) fn start() -> Self {
-        Self { block: 1, started: clock::now(), is_fine: false, halved: 0, inner_since: 0 }
+        let started = clock::now();
+        Self { block: 1, started, is_fine: false, halved: 0, inner_since: 0, long_at: started + Self::CALL }
     }
 
     /// Starts a loop of `length` items. Inside a fine block of an outer loop it probably takes less time than that
@@ -39,9 +44,20 @@ impl Pace {
             0 => Self::start(),
             started => {
                 let block = (length / PART).clamp(1, MOST);
-                Self { block, started, is_fine: true, halved: 0, inner_since: outer.began.max(1) }
+                let inner_since = outer.began.max(1);
+                Self { block, started, is_fine: true, halved: 0, inner_since, long_at: Time::MAX }
             }
         }
+    }
+
+    /// Whether the loop has just become long.
+    #[inline]
+    pub(crate) fn is_long_now(&mut self) -> bool {
+        let is_long = self.started > self.long_at;
+        if is_long {
+            self.long_at = Time::MAX;
+        }
+        is_long
     }
 
     fn is_inner(&self) -> bool {

@@ -41,6 +41,10 @@ pub trait Forker: sealed::Sealed + Sized {
     #[doc(hidden)]
     fn wants(&self) -> bool;
 
+    /// Called once the loop has proved long: wakes a worker that naps while calls are short.
+    #[doc(hidden)]
+    fn call_for_help(&self);
+
     /// Runs `a`, while a thief may take `item` and run `b` on it.
     #[doc(hidden)]
     fn lend<A, B, I, RA, RB>(&mut self, a: A, item: I, b: &B) -> (RA, Lent<I, RB>)
@@ -174,6 +178,10 @@ impl<P: Pool> Forker for Worker<'_, P> {
         self.wants_work()
     }
 
+    fn call_for_help(&self) {
+        self.seen().home().common.call_for_help();
+    }
+
     #[inline]
     fn lend<A, B, I, RA, RB>(&mut self, a: A, item: I, b: &B) -> (RA, Lent<I, RB>)
     where
@@ -240,6 +248,10 @@ impl Forker for Closures {
 
     fn wants(&self) -> bool {
         Here::with(|here| fast_path::wants_work(&here))
+    }
+
+    fn call_for_help(&self) {
+        current_home().expect(ON_A_WORKER).common.call_for_help();
     }
 
     #[inline]

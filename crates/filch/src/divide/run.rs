@@ -45,6 +45,9 @@ impl<Z, F, R> Loop<'_, Z, F, R> {
         if within.is_some() || outer.is_some() {
             forker.tell(outer);
         }
+        if pace.is_long_now() {
+            forker.call_for_help();
+        }
         (sum, rest)
     }
 }

@@ -167,6 +167,11 @@ impl Common {
         self.dormitory.len()
     }
 
+    /// How many workers work at once, if none blocks.
+    pub(crate) fn admitted(&self) -> usize {
+        self.spares.as_ref().map_or(self.workers(), Spares::admitted)
+    }
+
     /// Whether the workers' threads are in this process. They may be in an ancestor, or have ended.
     #[inline]
     pub(crate) fn is_in_this_process(&self) -> bool {
@@ -305,8 +310,24 @@ impl Common {
 
     fn call_watch(&self) {
         if let Some(guests) = &self.guests {
-            guests.call_watch();
+            guests.call_watch(|_| ());
         }
+    }
+
+    /// Called on a worker whose call has proved long: wakes the worker that watches, if it naps.
+    pub(crate) fn call_for_help(&self) {
+        if let Some(guests) = &self.guests {
+            guests.call_watch(|worker| {
+                if let Some(elsewhere) = &self.elsewhere {
+                    elsewhere.send_now(worker);
+                }
+            });
+        }
+    }
+
+    /// Whether the system packs threads on few processors.
+    pub(crate) fn packs(&self) -> bool {
+        self.elsewhere.as_ref().is_some_and(|elsewhere| elsewhere.is_needed())
     }
 
     /// Posts a job to one worker, which runs it once it looks for work, in most cases after the jobs that it has

@@ -96,8 +96,24 @@ impl Elsewhere {
             return false;
         }
         self.left.store(left - 1, Ordering::Relaxed);
+        self.go_without(worker, here)
+    }
+
+    fn go_without(&self, worker: usize, processor: usize) -> bool {
         // Whoever has the lock is waking, or has woken, the worker.
-        bed.sleeper.try_lock().is_ok_and(|mut sleeper| sleeper.go_without(here).is_some())
+        self.beds[worker].sleeper.try_lock().is_ok_and(|mut sleeper| sleeper.go_without(processor).is_some())
+    }
+
+    /// As [`Elsewhere::send`], on a worker that is known to have enough work.
+    pub(crate) fn send_now(&self, worker: usize) {
+        if let Some(here) = processors::current().filter(|_| self.is_needed()) {
+            self.go_without(worker, here);
+        }
+    }
+
+    /// Whether a woken worker has lately found itself on its waker's processor.
+    pub(crate) fn is_needed(&self) -> bool {
+        self.left.load(Ordering::Relaxed) > 0
     }
 
     /// Called on a worker that has run out of work this long after it had woken another.

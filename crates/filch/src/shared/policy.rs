@@ -164,7 +164,7 @@ impl Victims {
 ///
 /// let pool = ThreadPool::builder().workers(2).idle(Idle::Spin).build()?;
 /// assert_eq!(pool.run(|mut w| w.join(|_| 1, |_| 2)), (1, 2));
-/// assert_eq!(pool.stats().total().parks, 0);
+/// assert_eq!(pool.stats().workers[0].parks, 0);
 /// # Ok::<(), filch::BuildError>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -177,6 +177,9 @@ pub enum Idle {
     /// It keeps looking, and yields its processor now and then, as in the papers' schedulers, whose thieves never
     /// sleep. Nobody has to be woken, but a pool without work keeps as many processors busy as it has workers; and so
     /// does the team of a worklist or a job system between its runs.
+    ///
+    /// If [callers may work](crate::Builder::caller_works) in a thread pool, its last worker sleeps all the same, and a
+    /// caller takes its place: the others and the caller are then as many threads as there are workers.
     Spin,
 }
 

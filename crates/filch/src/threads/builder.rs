@@ -17,7 +17,7 @@ use crate::machine::topology::CoreKind;
 use crate::pool::Split;
 use crate::protocol::state::{MAX_DEPTH, MAX_WORKERS};
 use crate::protocol::ticks::Ticks;
-use crate::shared::policy::{Habits, Idle, Leaps, Victims, Wait};
+use crate::shared::policy::{Habits, Leaps, Victims, Wait};
 use crate::shared::{common::Common, guest::Guests, job_counts::PanicHandler, near::Near, stand_ins::Spares};
 use crate::threads::defaults::{self, DEFAULT_TASK_CAPACITY, LOCKED_TASK_CAPACITY, MIN_STACK_SIZE, default_stack_size};
 use crate::threads::{error::BuildError, thread_pool::ThreadPool};
@@ -268,7 +268,7 @@ impl<P: Pool> Builder<P> {
     ///
     /// Default: yes, unless workers have something that the caller lacks: a [name](Self::thread_name),
     /// [hooks](Self::on_start), a given [stack size](Self::stack_size), or their own [processor](Self::pin). Never if
-    /// [signals](Interrupts::signal) interrupt workers, or if they [never sleep](Idle::Spin).
+    /// [signals](Interrupts::signal) interrupt workers.
     ///
     /// The tasks of such a call, and others that the caller runs while it waits, see the caller's thread-local
     /// variables. They cannot borrow a variable that the caller has [borrowed](std::thread::LocalKey::with_borrow_mut)
@@ -359,7 +359,7 @@ impl<P: Pool> Builder<P> {
     ///
     /// A service that wants all threads before its first request can start them by a
     /// [`broadcast`](ThreadPool::broadcast). `build` itself starts all threads if they have [hooks](Self::on_start),
-    /// [interrupts](Self::interrupts) or their own [processors](Self::pin), or [never sleep](Idle::Spin).
+    /// [interrupts](Self::interrupts) or their own [processors](Self::pin), and those that [never sleep](Idle::Spin).
     ///
     /// If the system refuses something else later, the pool gets slower. Where nothing else is safe, it ends the
     /// process with a message: if there is no memory for a job, or if the system revokes the calls that wake threads
@@ -441,7 +441,7 @@ impl<P: Pool> Builder<P> {
 
     fn admits_guests(&self, by: Option<By>) -> bool {
         // A signal interrupts the worker's own thread, even if a guest has the seat.
-        !by.is_some_and(By::is_signal) && self.habits.idle == Idle::Sleep && self.lets_callers_work()
+        !by.is_some_and(By::is_signal) && self.lets_callers_work()
     }
 
     pub(crate) fn lets_callers_work(&self) -> bool {

@@ -11,7 +11,7 @@ use crate::fork::here::{Any, Here};
 use crate::fork::spawned::{MayDangle, Spawned};
 use crate::fork::{fast_path, job::Body};
 use crate::machine::thread_stack;
-use crate::shared::{common::Common, guest::GuestSeat, stand_ins::Spares};
+use crate::shared::{common::Common, guest::GuestSeat};
 use crate::unwind::AbortOnUnwind;
 use crate::worker::home::current_home;
 use crate::worker::latch::{self, Latch, Waiter};
@@ -105,7 +105,7 @@ impl Common {
             return None;
         }
         // Spare workers are for others.
-        let index = self.dormitory.take_seat(self.spares.as_ref().map_or(usize::MAX, Spares::admitted))?;
+        let index = self.dormitory.take_seat(self.admitted())?;
         Some(guests.came_to(index))
     }
 }

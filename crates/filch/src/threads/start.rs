@@ -211,14 +211,14 @@ impl<P: Pool> Builder<P> {
     }
 }
 
-/// Lets a worker begin asleep, unless it never sleeps, or stands in for others.
+/// Lets a worker begin asleep, unless it is to stay awake, or stands in for others.
 ///
 /// # Safety
 /// As for [`wait::lie_down`].
 pub(crate) unsafe fn let_lie<P: Pool>(core: &Core<P>) -> Begins {
     let common = &core.home.common;
     let counts = || common.spares.as_ref().is_none_or(|spares| spares.count_in(core.home.index));
-    if common.habits.idle == Idle::Spin || !counts() {
+    if common.habits.idle == Idle::Spin && !core.home.is_for_callers() || !counts() {
         return Begins::Awake;
     }
     // SAFETY: the caller's promise.

@@ -9,17 +9,17 @@ use filch_queue::Task;
 
 use super::find::Find;
 use super::spot::{Spot, Standing};
+use super::watchful::Watchful;
 use crate::fork::front::{Only, Reach};
 use crate::fork::here::{Here, IdleHere};
 use crate::fork::spawned::Spawned;
 use crate::protocol::sleep::{ANY, ANY_MEANWHILE, Wanted};
-use crate::protocol::waiting::{self, Searcher, Sleeper, begin_asleep, leave, search, search_one, search_woken};
+use crate::protocol::waiting::{Searcher, Sleeper, begin_asleep, leave, search, search_one, search_woken};
 use crate::protocol::{latch::Pending, order::Height};
-use crate::shared::guest::{Guests, Outlook};
 use crate::shared::{common::Lane, late::Begins, stand_ins::Spares};
 use crate::timeline::Activity;
 use crate::unwind::{AbortOnUnwind, abort_on_panic};
-use crate::worker::{core::Core, home::Home, latch::spawns_before, patience::Timed, plumbing::Pool};
+use crate::worker::{core::Core, latch::spawns_before, patience::Timed, plumbing::Pool};
 
 /// Puts a worker to sleep whose thread has not been started yet. So a new pool's threads have nothing to do until there
 /// is work, and the thread that made the pool can take a seat at once.
@@ -232,7 +232,8 @@ pub(crate) unsafe fn visit<P: Pool>(here: Here<'_, P>, work: &mut dyn FnMut(Here
     let worker = Searching::idle(Spot::at(here));
     let spot = &worker.spot;
     // The worker's own thread went to sleep idle.
-    spot.home().get_busy();
+    let came = spot.home().get_busy();
+    spot.home().came.set(came.unwrap_or(0));
     spot.home().on_another_stack(|| {
         let _entered = spot.here.enter();
         // SAFETY: the stack is empty.
@@ -244,7 +245,10 @@ pub(crate) unsafe fn visit<P: Pool>(here: Here<'_, P>, work: &mut dyn FnMut(Here
         spot.home().doing(Activity::Call, || work(spot.below()));
         spot.home().count_ended();
     });
-    spot.home().fall_idle();
+    let left = spot.home().fall_idle();
+    if let (Some(guests), Some(left)) = (&spot.home().common.guests, left) {
+        guests.note_call(left.saturating_sub(spot.home().came.get()), spot.home().common.packs());
+    }
     spot.home().look_elsewhere();
     leave(&worker, &|| spot.home().common.is_closing());
     mem::forget(visiting);
@@ -289,38 +293,12 @@ impl<P: Pool> Standing for Searching<'_, P> {
         self.spot.core
     }
 
+    fn leaves_seat(&self) -> bool {
+        self.mark.is_none() && self.spot.core.home.is_for_callers()
+    }
+
     fn at(&self, what: fn(&Here<'_, P>)) {
         what(&self.spot.here);
-    }
-}
-
-/// The patience of a searching worker. An idle worker's lasts longer while guests come.
-struct Watchful<'w> {
-    patience: Timed<'w>,
-    home: &'w Home,
-    guests: Option<&'w Guests>,
-    outlook: Outlook,
-}
-
-impl waiting::Backoff for Watchful<'_> {
-    fn wait(&mut self) -> bool {
-        if self.patience.wait() {
-            return true;
-        }
-        let steals = self.home.counters.steals.get();
-        self.guests.is_some_and(|guests| guests.watch(&mut self.outlook, steals, || self.patience.give_way()))
-    }
-
-    fn may_be_long(&self) -> bool {
-        self.patience.may_be_long() || self.outlook.lingers() && self.patience.may_be_long_after()
-    }
-
-    fn hold_on(&mut self) {
-        self.patience.hold_on();
-    }
-
-    fn renew(&mut self) {
-        self.patience.renew();
     }
 }
 
@@ -329,9 +307,7 @@ impl<'w, P: Pool> Searcher for Searching<'w, P> {
     type Backoff = Watchful<'w>;
 
     fn backoff(&self) -> Watchful<'w> {
-        let home = &self.spot.core.home;
-        let guests = if self.mark.is_none() { home.common.guests.as_ref() } else { None };
-        Watchful { patience: Timed::new(home), home, guests, outlook: Outlook::default() }
+        Watchful::new(&self.spot.core.home, self.mark.is_none())
     }
 
     fn find(&self) -> Option<Find> {

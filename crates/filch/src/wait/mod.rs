@@ -52,6 +52,7 @@ mod find;
 mod idle;
 mod join;
 mod spot;
+mod watchful;
 
 pub(crate) use find::run_newer;
 pub(crate) use idle::{lie_down, pause, run_one, visit, wait_until, work};

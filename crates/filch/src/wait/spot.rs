@@ -38,6 +38,11 @@ pub(super) trait Standing {
 
     fn core(&self) -> &Core<Self::Pool>;
 
+    /// Whether the worker leaves its seat to callers now, even if the pool's workers never sleep.
+    fn leaves_seat(&self) -> bool {
+        false
+    }
+
     /// Does this at the spot.
     fn at(&self, what: fn(&Here<'_, Self::Pool>));
 }
@@ -54,7 +59,7 @@ impl<S: Standing> Sleeper for S {
     }
 
     fn sleeps(&self) -> bool {
-        self.core().home.sleeps()
+        self.core().home.sleeps() || self.leaves_seat()
     }
 
     fn settle(&self) {

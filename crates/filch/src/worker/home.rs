@@ -15,12 +15,11 @@ use crate::fork::front::{Front, current};
 use crate::fork::here::{Here, Known};
 use crate::fork::{fast_path, off_stack::Aside, own::Own, slot::Slot, spawned::Spawned};
 use crate::machine::thread_stack::LowerHalf;
-use crate::protocol::sharer::{Sharer, Wakes};
-use crate::protocol::sleep::{Dormitory, Sleepers, WakeUp};
-use crate::protocol::{grain::Time, order::Marks, ticks::Tick, waiting::Sleeper};
+use crate::protocol::sharer::Wakes;
+use crate::protocol::{grain::Time, order::Marks, ticks::Tick};
 use crate::shared::common::{Common, Spawning};
-use crate::shared::policy::{Idle, Wait};
-use crate::timeline::{Act, Activity, Note};
+use crate::shared::policy::Wait;
+use crate::timeline::{Activity, Note};
 use crate::worker::{stats::Counters, trails::Trails, turns::Turns};
 
 /// The part of a worker that does not depend on the type of its task pool.
@@ -39,7 +38,7 @@ pub(crate) struct Home {
     /// The heights at which the worker has spawned.
     pub(crate) marks: UnsafeCell<Marks>,
     /// The worker's forks that are not on the task stack.
-    aside: Aside,
+    pub(super) aside: Aside,
     random: Cell<Rng>,
     /// The victim of the worker's last steal; at first the worker itself.
     last_victim: Cell<usize>,
@@ -60,14 +59,19 @@ pub(crate) struct Home {
     /// although the stack was [low](Home::is_stack_low); 0 if it runs no such job.
     reluctant: Cell<u32>,
     /// Whom the worker wakes once its turn is over.
-    owed: Cell<Wakes>,
+    pub(super) owed: Cell<Wakes>,
     /// Whether the thread is in the handler of a signal.
     pub(crate) is_interrupted: Cell<bool>,
     /// What loops that start on this worker know of the block around them. After a panic this is stale, which costs a
     /// loop a look at the clock.
     pub(crate) outer: Cell<Outer>,
+    /// When the worker's last guest came, in nanoseconds of its [idle time](Counters); later by the time that it took
+    /// to wake others.
+    pub(crate) came: Cell<u64>,
     /// When the worker first woke another since it was idle; 0 if it has not.
-    woke: Cell<Time>,
+    pub(super) woke: Cell<Time>,
+    /// When the worker began to wake another.
+    pub(super) wakes: Cell<Time>,
 }
 
 impl Home {
@@ -93,7 +97,9 @@ impl Home {
                 owed: Cell::default(),
                 is_interrupted: Cell::new(false),
                 outer: Cell::default(),
+                came: Cell::new(0),
                 woke: Cell::new(0),
+                wakes: Cell::new(0),
                 trails: Cell::default(),
                 lower_half: Cell::default(),
                 reluctant: Cell::new(0),
@@ -195,9 +201,11 @@ impl Home {
         result
     }
 
-    /// Called when the worker has found nothing to run.
-    pub(crate) fn fall_idle(&self) {
-        if self.counters.idle.begin() {
+    /// Called when the worker has found nothing to run. Returns the time, as its counter of idle time counts it, if the
+    /// worker was busy.
+    pub(crate) fn fall_idle(&self) -> Option<u64> {
+        let now = self.counters.idle.begin();
+        if now.is_some() {
             self.note(Note::Begins(Activity::Idle));
             let woke = self.woke.replace(0);
             if woke != 0
@@ -206,13 +214,21 @@ impl Home {
                 elsewhere.note_work(clock::now().saturating_sub(woke));
             }
         }
+        now
     }
 
-    /// Called when the worker has found something, or its wait is over.
-    pub(crate) fn get_busy(&self) {
-        if self.counters.idle.end() {
+    /// Called when the worker has found something, or its wait is over. Returns the time, if the worker was idle.
+    pub(crate) fn get_busy(&self) -> Option<u64> {
+        let now = self.counters.idle.end();
+        if now.is_some() {
             self.note(Note::Ends(Activity::Idle));
         }
+        now
+    }
+
+    /// Whether this is the worker whose seat callers take in a pool whose workers never sleep.
+    pub(crate) fn is_for_callers(&self) -> bool {
+        self.common.guests.is_some() && self.index + 1 == self.common.admitted()
     }
 
     /// Runs `f` on a guest's thread, which is the worker meanwhile and has a stack of its own.
@@ -220,14 +236,6 @@ impl Home {
         let half = self.lower_half.replace(LowerHalf::of(0));
         f();
         self.lower_half.set(half);
-    }
-
-    /// Called when the worker's turn as the owner of its task stack is over. Wakes whom it has to wake.
-    #[inline]
-    pub(crate) fn end_turn(&self) {
-        if self.owed.get() != Wakes::Nobody {
-            self.owed.take().wake(self);
-        }
     }
 
     /// Whether more than half of the thread's stack is used, too much to nest unrelated work.
@@ -375,29 +383,6 @@ impl Common {
         current_home().filter(|home| std::ptr::eq(&raw const *home.common, self))
     }
 
-    /// Lets workers that wake others send them [elsewhere](Elsewhere). A thread outside, which waits for what it has
-    /// handed in, needs no processor meanwhile.
-    pub(crate) fn wake_elsewhere(&self) {
-        let Some(elsewhere) = self.elsewhere.clone() else { return };
-        self.dormitory.on_wake(move |worker, what| match what {
-            WakeUp::Begins => {
-                let is_own =
-                    |common: &Common| common.elsewhere.as_ref().is_some_and(|own| Arc::ptr_eq(own, &elsewhere));
-                let home = current_home().filter(|home| is_own(&home.common) && home.common.is_in_this_process());
-                home.is_some_and(|home| {
-                    if home.woke.get() == 0 {
-                        home.woke.set(clock::now());
-                    }
-                    elsewhere.send(worker)
-                })
-            }
-            WakeUp::Fails => {
-                elsewhere.come_back(worker);
-                false
-            }
-        });
-    }
-
     /// Hands a job to the pool: spawns it if the current thread is a worker of the pool, else injects it.
     ///
     /// Out of line, so that its locals are not part of the spawner's frame, which may stay while other jobs run.
@@ -407,84 +392,5 @@ impl Common {
             Some(_) => Here::with(|here| here.spawn(job)),
             None => _ = self.inject(job),
         }
-    }
-}
-
-impl Sleeper for Home {
-    type Memory = Native;
-
-    fn dormitory(&self) -> &Dormitory<Native> {
-        &self.common.dormitory
-    }
-
-    fn index(&self) -> usize {
-        self.index
-    }
-
-    fn sleeps(&self) -> bool {
-        self.common.habits.idle == Idle::Sleep
-    }
-
-    fn settle(&self) {
-        self.common.dormitory.settle(self.index);
-    }
-
-    fn note_request(&self) {
-        self.common.want_tick();
-    }
-
-    fn park(&self) {
-        self.counters.parks.bump();
-        self.common.look();
-        self.note(Note::Begins(Activity::Asleep));
-    }
-
-    fn note_sleep(&self) {
-        self.note(Note::Ends(Activity::Asleep));
-    }
-
-    fn note_woken(&self) {
-        if let Some(elsewhere) = &self.common.elsewhere {
-            elsewhere.wake_up(self.index);
-        }
-    }
-
-    fn note_wake_up(&self) {
-        self.counters.wakeups.bump();
-        self.note(Note::Does(Act::Wakes));
-    }
-}
-
-impl Sharer for Home {
-    type Memory = Native;
-
-    fn sleepers(&self) -> &Sleepers<Native> {
-        self.common.dormitory.sleepers()
-    }
-
-    fn workers(&self) -> usize {
-        self.common.workers()
-    }
-
-    fn wake_after(&self, wakes: Wakes) {
-        self.owed.set(wakes);
-    }
-
-    fn has_aside(&self) -> bool {
-        self.aside.has_overflow()
-    }
-
-    fn now(&self) -> Time {
-        clock::now()
-    }
-
-    fn note_growth(&self) {
-        self.counters.grows.bump();
-        self.note(Note::Does(Act::Shares));
-    }
-
-    fn note_shrinking(&self) {
-        self.counters.shrinks.bump();
-        self.note(Note::Does(Act::TakesBack));
     }
 }

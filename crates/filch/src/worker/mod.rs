@@ -17,3 +17,4 @@ pub(crate) mod plumbing;
 pub(crate) mod stats;
 pub(crate) mod trails;
 pub(crate) mod turns;
+mod wake_ups;

@@ -205,6 +205,11 @@ impl<'w> Timed<'w> {
         self.patience.give_way();
     }
 
+    /// Starts over, without having found anything.
+    pub(crate) fn start_over(&mut self) {
+        self.patience.renew();
+    }
+
     /// Whether the patience has ended, and a yield may be long.
     pub(crate) fn may_be_long_after(&self) -> bool {
         self.patience.may_be_long_after()

@@ -140,30 +140,33 @@ impl IdleTime {
         Self { born: Instant::now(), word: Atomic::new(0) }
     }
 
-    fn now(&self) -> u64 {
+    /// Returns the time since the worker was made, in nanoseconds.
+    pub(crate) fn now(&self) -> u64 {
         self.born.elapsed().as_nanos() as u64
     }
 
-    /// Called when the worker finds nothing; returns whether it was busy. Only the worker itself may call this.
-    pub(crate) fn begin(&self) -> bool {
+    /// Called when the worker finds nothing; returns the time if it was busy. Only the worker itself may call this.
+    pub(crate) fn begin(&self) -> Option<u64> {
         // Relaxed, all: there is one writer, and readers want a statistic.
         let word = self.word.load(Ordering::Relaxed);
         let was_busy = word & Self::IDLE == 0;
-        if was_busy {
-            self.word.store((self.now() - word) | Self::IDLE, Ordering::Relaxed);
-        }
-        was_busy
+        was_busy.then(|| {
+            let now = self.now();
+            self.word.store((now - word) | Self::IDLE, Ordering::Relaxed);
+            now
+        })
     }
 
-    /// Called when the worker has found something, or its wait is over; returns whether it was idle. Only the worker
-    /// itself may call this.
-    pub(crate) fn end(&self) -> bool {
+    /// Called when the worker has found something, or its wait is over; returns the time if it was idle. Only the
+    /// worker itself may call this.
+    pub(crate) fn end(&self) -> Option<u64> {
         let word = self.word.load(Ordering::Relaxed);
         let was_idle = word & Self::IDLE != 0;
-        if was_idle {
-            self.word.store(self.now() - (word & !Self::IDLE), Ordering::Relaxed);
-        }
-        was_idle
+        was_idle.then(|| {
+            let now = self.now();
+            self.word.store(now - (word & !Self::IDLE), Ordering::Relaxed);
+            now
+        })
     }
 
     /// Whether the worker is idle. A snapshot.

@@ -162,6 +162,12 @@ impl<M: Memory> Dormitory<M> {
         self.places.len()
     }
 
+    /// Whether a guest has a worker's seat. A snapshot.
+    pub fn has_guest(&self) -> bool {
+        // Relaxed: a hint.
+        self.places.iter().any(|place| place.word.load(Ordering::Relaxed) & GUEST != 0)
+    }
+
     /// Whether there are no places.
     pub fn is_empty(&self) -> bool {
         self.places.is_empty()
