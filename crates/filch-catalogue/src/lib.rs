@@ -28,8 +28,8 @@ pub use names::{suggest, unknown};
 pub use peers::{Adapter, Optional, PEERS, PeerSpec};
 pub use programs::{Kind, Memory, ParamError, ParamSpec, Preset, Settings, Spec, Workload, specs};
 pub use schedulers::{
-    ADAPTIVE, BOUNDED_TSO, COMMON, LIST_KNOBS, Lists, MOST_LEAPS, ONE_WORKER, POOL_KNOBS, POOLS, PoolSpec, QUEUES,
-    QueueSpec, STEAL, STEAL_HELP, Style, WAITS, WaitSpec, list_queues, wait, why_not_for, with_common,
+    ADAPTIVE, BOUNDED_TSO, COMMON, Described, LIST_KNOBS, Lists, MOST_LEAPS, ONE_WORKER, POOL_KNOBS, POOLS, PoolSpec,
+    QUEUES, QueueSpec, STEAL, STEAL_HELP, Style, WAITS, WaitSpec, list_queues, wait, why_not_for, with_common,
 };
 pub use tuning::{PoolTuning, Tuning};
 pub use values::{Knob, Takes, Values, assignment};

@@ -1,6 +1,5 @@
 //! Queues, pools and waiting strategies. The rows come from the types in `filch-runner`; a test of that crate
-//! compares them with `queues.jsonl`, `pools.jsonl` and `waits.jsonl`, and writes these (`FILCH_BLESS=1 cargo test -p
-//! filch-runner --test described`).
+//! compares them with `described.jsonl`, and writes it (`FILCH_BLESS=1 cargo test -p filch-runner --test described`).
 
 use std::str::FromStr;
 use std::sync::LazyLock;
@@ -213,8 +212,25 @@ pub const BOUNDED_TSO: &str = "bounded TSO";
 /// What pools say that are right with one worker only.
 pub const ONE_WORKER: &str = "one worker";
 
-fn rows<T: Deserialize<'static>>(lines: &'static str) -> Vec<T> {
-    lines.lines().map(|line| serde_json::from_str(line).expect("a test writes these lines")).collect()
+/// A line of `described.jsonl`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", bound(deserialize = "'de: 'static"))]
+pub enum Described {
+    /// A queue.
+    Queue(QueueSpec),
+    /// A pool.
+    Pool(PoolSpec),
+    /// A waiting strategy.
+    Wait(WaitSpec),
+}
+
+static DESCRIBED: LazyLock<Vec<Described>> = LazyLock::new(|| {
+    let lines = include_str!("described.jsonl").lines();
+    lines.map(|line| serde_json::from_str(line).expect("a test writes these lines")).collect()
+});
+
+fn rows<T: Clone>(of: impl Fn(&Described) -> Option<&T>) -> Vec<T> {
+    DESCRIBED.iter().filter_map(of).cloned().collect()
 }
 
 fn is_here(memory: &str) -> bool {
@@ -223,20 +239,27 @@ fn is_here(memory: &str) -> bool {
 
 /// All queues.
 pub static QUEUES: LazyLock<Vec<QueueSpec>> = LazyLock::new(|| {
-    let mut rows: Vec<QueueSpec> = rows(include_str!("queues.jsonl"));
-    rows.retain(|row| is_here(row.memory));
-    rows
+    rows(|row| match row {
+        Described::Queue(queue) if is_here(queue.memory) => Some(queue),
+        _ => None,
+    })
 });
 
 /// All pools; the first is the default.
 pub static POOLS: LazyLock<Vec<PoolSpec>> = LazyLock::new(|| {
-    let mut rows: Vec<PoolSpec> = rows(include_str!("pools.jsonl"));
-    rows.retain(|row| is_here(row.memory));
-    rows
+    rows(|row| match row {
+        Described::Pool(pool) if is_here(pool.memory) => Some(pool),
+        _ => None,
+    })
 });
 
 /// All waiting strategies, the default first.
-pub static WAITS: LazyLock<Vec<WaitSpec>> = LazyLock::new(|| rows(include_str!("waits.jsonl")));
+pub static WAITS: LazyLock<Vec<WaitSpec>> = LazyLock::new(|| {
+    rows(|row| match row {
+        Described::Wait(wait) => Some(wait),
+        _ => None,
+    })
+});
 
 /// Returns the strategy of this name; without a name, the library's default.
 ///

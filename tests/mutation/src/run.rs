@@ -158,7 +158,7 @@ fn collect(root: &Path) -> Result<(Vec<Source>, Vec<Mutant>), Vec<String>> {
     let is_known = |mistake: &ByHand| TARGETS.iter().any(|target| mistake.is_in(target.file));
     wrong.extend(by_hand.iter().filter(|mistake| !is_known(mistake)).map(|mistake| mistake.says("unknown file")));
     let (mut sources, mut mutants) = (Vec::new(), Vec::new());
-    for &target in TARGETS {
+    for &target in TARGETS.iter() {
         let path = root.join(target.file);
         let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let text = without_const(&text);

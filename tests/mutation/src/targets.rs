@@ -1,5 +1,9 @@
 //! The mutated sources, and the tests that should find the mutants.
 
+use std::fs;
+use std::path::Path;
+use std::sync::LazyLock;
+
 /// A source and its tests.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
@@ -39,9 +43,35 @@ const fn runtime(file: &'static str, programs: &'static [&'static str]) -> Targe
     Target { file, queues: &[], subjects: &[], units: Some(""), programs }
 }
 
-/// All targets, in the order in which their mutants run. Left out: names and constants (`promises.rs`, `lib.rs`), the
-/// judges of queues (`model.rs`, `as_new`), whose own tests are `flawed.rs`, and cache-line padding (`padded.rs`).
-pub const TARGETS: &[Target] = &[
+/// All targets, in the order in which their mutants run: those listed, and the files of queues that need only their own
+/// tests and checks, which have their names.
+pub static TARGETS: LazyLock<Vec<Target>> = LazyLock::new(|| {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(QUEUES);
+    let files = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut modules: Vec<String> = files
+        .filter_map(|file| Some(file.expect("a readable folder").file_name().to_str()?.strip_suffix(".rs")?.to_owned()))
+        .filter(|module| !NO_TARGETS.contains(&&**module))
+        .collect();
+    modules.sort_unstable();
+    let named = |module: String| {
+        let file: &str = format!("{QUEUES}/{module}.rs").leak();
+        let (tests, subject): (&str, &str) = (format!("{module}::").leak(), module.replace('_', "-").leak());
+        queue(file, vec![tests].leak(), vec![subject].leak())
+    };
+    let named = modules.into_iter().map(named).filter(|target| LISTED.iter().all(|listed| listed.file != target.file));
+    LISTED.iter().copied().chain(named).collect()
+});
+
+/// The folder of the queues.
+const QUEUES: &str = "crates/filch-queue/src";
+
+/// Files there without mutants: names and constants, the judge of queues, whose own tests are `flawed.rs`, cache-line
+/// padding, and forms of queues whose code is elsewhere.
+const NO_TARGETS: &[&str] =
+    &["block_size", "chase_lev_fixed", "counts", "lib", "model", "padded", "promises", "table", "unfenced"];
+
+/// The targets that are no files of one queue each, or need more than its own tests and checks.
+const LISTED: &[Target] = &[
     protocol("crates/filch/src/protocol/beat.rs", &["beat", "ticks"], &["protocols", "pools"]),
     protocol("crates/filch/src/protocol/grain.rs", &[], &["protocols", "spreading", "pools"]),
     protocol("crates/filch/src/protocol/latch.rs", &["runtime"], &["protocols", "pools", "panics"]),
@@ -72,6 +102,7 @@ pub const TARGETS: &[Target] = &[
     runtime("crates/filch/src/wait/idle.rs", PROGRAMS),
     runtime("crates/filch/src/wait/join.rs", PROGRAMS),
     runtime("crates/filch/src/wait/spot.rs", PROGRAMS),
+    runtime("crates/filch/src/wait/watchful.rs", STARTS),
     runtime("crates/filch/src/worker/patience.rs", PROGRAMS),
     runtime("crates/filch/src/shared/late.rs", STARTS),
     runtime("crates/filch/src/shared/on_demand.rs", STARTS),
@@ -87,17 +118,12 @@ pub const TARGETS: &[Target] = &[
     runtime("crates/filch/src/teams/jobs/blocks.rs", &["jobs"]),
     runtime("crates/filch/src/teams/jobs/mod.rs", &["jobs"]),
     runtime("crates/filch/src/teams/jobs/worker.rs", &["jobs", "progress"]),
-    queue("crates/filch-queue/src/abp.rs", &["abp::"], &["abp"]),
     queue("crates/filch-queue/src/adws.rs", &["adws::", "raced::", "shared::"], &["adws"]),
     Target {
         units: Some("amount::"),
         ..queue("crates/filch-queue/src/amount.rs", &["lace", "dsq::", "pdq_r"], &["lace", "dsq", "pdq-r2-async"])
     },
     queue("crates/filch-queue/src/blocks.rs", &["bwos_l::", "pad_ws::"], &["bwos-l", "padws"]),
-    queue("crates/filch-queue/src/bwos_f.rs", &["bwos_f::"], &["bwos-f"]),
-    queue("crates/filch-queue/src/bwos_l.rs", &["bwos_l::"], &["bwos-l"]),
-    queue("crates/filch-queue/src/chase_lev.rs", &["chase_lev::"], &["chase-lev"]),
-    queue("crates/filch-queue/src/chase_lev_asym.rs", &["chase_lev_asym::"], &["chase-lev-asym"]),
     Target { units: Some("clock::"), ..queue("crates/filch-queue/src/clock.rs", &["pdq_s"], &["pdq-s", "pdq-s-told"]) },
     queue("crates/filch-queue/src/delegation.rs", &["adws::", "pad_ws::", "raced::"], &["adws", "padws"]),
     queue("crates/filch-queue/src/dsq.rs", &["dsq::", "shared::"], &["dsq"]),
@@ -109,8 +135,6 @@ pub const TARGETS: &[Target] = &[
             &["ff-cl", "ff-the", "thep"],
         )
     },
-    queue("crates/filch-queue/src/ff_cl.rs", &["ff_cl::"], &["ff-cl"]),
-    queue("crates/filch-queue/src/ff_the.rs", &["ff_the::"], &["ff-the"]),
     queue("crates/filch-queue/src/growing.rs", &["chase_lev::", "idem_"], &["chase-lev", "idem-fifo"]),
     queue("crates/filch-queue/src/hendler_shavit.rs", &["hendler_shavit::", "shared::"], &["hendler-shavit"]),
     queue("crates/filch-queue/src/idempotent/deque.rs", &["idem_de::"], &["idem-de"]),
@@ -118,7 +142,6 @@ pub const TARGETS: &[Target] = &[
     queue("crates/filch-queue/src/idempotent/lifo.rs", &["idem_lifo::"], &["idem-lifo"]),
     queue("crates/filch-queue/src/lace/index.rs", &["lace"], &["lace", "runtime"]),
     queue("crates/filch-queue/src/lace/mod.rs", &["lace", "shared::"], &["lace"]),
-    queue("crates/filch-queue/src/locked.rs", &["locked::"], &["locked"]),
     queue("crates/filch-queue/src/one_exposed.rs", &["one_exposed::", "shared::"], &["one-exposed"]),
     queue("crates/filch-queue/src/pad_ws.rs", &["pad_ws::", "raced::"], &["padws"]),
     queue("crates/filch-queue/src/pdq/mod.rs", &["pdq_"], &["pdq-r", "pdq-r-async", "pdq-s", "pdq-s-told"]),
