@@ -306,6 +306,37 @@ fn a_guest_waits_for_its_thief() {
 }
 
 /// Guests, and callers that find no seat, get their results on every pool.
+/// A worker that naps while calls are short helps with one that turns out long, whether it forks, loops or spawns.
+#[test]
+fn a_long_call_after_many_short_ones_gets_help() {
+    fn is_helped<P: Pool>() {
+        let pool = pool_of::<P>(2, Wait::default());
+        let short = || {
+            for _ in 0..times(100, 2) {
+                pool.install(|| filch::join(|| (), || ()));
+                thread::sleep(A_WHILE / 4);
+            }
+        };
+        // The first of two ends once the other has begun.
+        let met = AtomicUsize::new(0);
+        let meet = || {
+            let pair = met.fetch_add(1, SeqCst) / 2;
+            wait_for("the other", || met.load(SeqCst) >= 2 * pair + 2);
+        };
+        for _ in 0..times(5, 1) {
+            short();
+            pool.install(|| filch::join(meet, meet));
+            short();
+            pool.install(|| filch::for_each(0..2, |_| meet()));
+            short();
+            pool.install(|| filch::scope(|s| (0..2).for_each(|_| s.spawn(|_| meet()))));
+        }
+    }
+    let _watchdog = watchdog("help for a long call");
+    is_helped::<Split>();
+    is_helped::<Queued<ChaseLev>>();
+}
+
 #[test]
 fn many_callers_of_all_kinds() {
     struct Calls;

@@ -270,6 +270,9 @@ impl<P: Pool> Builder<P> {
     /// [hooks](Self::on_start), a given [stack size](Self::stack_size), or their own [processor](Self::pin). Never if
     /// [signals](Interrupts::signal) interrupt workers.
     ///
+    /// While calls are so short that they end before another worker can help, nobody is woken for them. If one turns
+    /// out long after all, its loops get help after a tenth of a millisecond, and its forks after two at most.
+    ///
     /// The tasks of such a call, and others that the caller runs while it waits, see the caller's thread-local
     /// variables. They cannot borrow a variable that the caller has [borrowed](std::thread::LocalKey::with_borrow_mut)
     /// around the call, and values that they set stay. They use the caller's allocator arena, name, priority and stack,
