@@ -139,6 +139,7 @@ struct Today {
     origin: Origin,
     /// The rule in words; of one whose rows the machine chooses, the limit alone.
     rule: String,
+    /// The contender, if it has the same name on all machines.
     who: Option<&'static str>,
     rows: Rows,
 }
@@ -181,7 +182,8 @@ impl Today {
                 false => (claim.rule(), rows(claim, &points)),
             };
             let origin = experiment.origin(claim.text, claim.origin);
-            Self { text: claim.text, origin, rule, who: Some(claim.of.who), rows }
+            let who = (!claim.by_machine).then_some(claim.of.who);
+            Self { text: claim.text, origin, rule, who, rows }
         };
         Ok(experiment.claims.iter().map(each).collect())
     }

@@ -258,7 +258,7 @@ impl<M: Checker> Thief<M> {
 impl<M: Checker> Victim for Thief<M> {
     type Loot = Box<dyn FnOnce()>;
 
-    fn shared_height(&self) -> Height {
+    fn shared_below(&self) -> Height {
         let end = self.shared.index.shared_end();
         M::fence(Ordering::Acquire);
         if self.shared.mistake == Mistake::LooksLate { Height::TOP } else { Height::on_stack(end as usize) }

@@ -98,11 +98,11 @@ pub(crate) unsafe trait Direct: Tuned + Sized + Send + Sync + 'static {
     fn win_oldest(here: &Here<'_, Self>, victim: &Core<Self>, below: Height) -> StealIndex<usize>;
 
     /// Returns a height below which a thief might find something, or the ground. A snapshot.
-    fn shared_height(&self) -> Height;
+    fn shared_below(&self) -> Height;
 
     /// Whether a thief might find something. A snapshot.
     fn has_shared(&self) -> bool {
-        self.shared_height() > Height::GROUND
+        self.shared_below() > Height::GROUND
     }
 
     /// Whether there is a task below this height that a thief can take, now or once it has asked. A snapshot.
@@ -302,8 +302,8 @@ unsafe impl<D: Direct> Plumbing for D {
         victim.pool.has_older(&victim.front, height)
     }
 
-    fn shared_height(here: &Here<'_, Self>, victim: &Core<Self>) -> Height {
-        if words(here).sees_work_of(victim.home.index) { Height::TOP } else { victim.pool.shared_height() }
+    fn shared_below(here: &Here<'_, Self>, victim: &Core<Self>) -> Height {
+        if words(here).sees_work_of(victim.home.index) { Height::TOP } else { victim.pool.shared_below() }
     }
 
     fn ask(thief: &Core<Self>, victim: &Core<Self>) {

@@ -143,7 +143,7 @@ unsafe impl Direct for PrivateStack {
         won.map_or(StealIndex::AllStolen, StealIndex::Index)
     }
 
-    fn shared_height(&self) -> Height {
+    fn shared_below(&self) -> Height {
         if self.request.is_open() { Height::TOP } else { Height::GROUND }
     }
 

@@ -195,7 +195,7 @@ unsafe impl Direct for Split {
         victim.pool.shared.steal_below(below.forks_on_stack()).map(|index| index as usize)
     }
 
-    fn shared_height(&self) -> Height {
+    fn shared_below(&self) -> Height {
         Height::on_stack(self.shared.shared_end() as usize)
     }
 

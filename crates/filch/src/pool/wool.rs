@@ -194,7 +194,7 @@ unsafe impl<const CHUNK: u32, const PRIVATISE_AFTER: u32> Direct for Wool<CHUNK,
         pool.shared.steal_below(below.forks_on_stack(), state_at).map(|index| index as usize)
     }
 
-    fn shared_height(&self) -> Height {
+    fn shared_below(&self) -> Height {
         let oldest = Height::on_stack(self.shared.bot() as usize);
         if self.shared.has_public(|index| self.state_at(index as usize)) { oldest.above() } else { Height::GROUND }
     }

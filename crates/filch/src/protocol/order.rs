@@ -167,7 +167,7 @@ pub trait Victim {
 
     /// Returns a height below which the victim has forks that the thief may try to take, or the ground if there are
     /// none. The thief then sees all jobs that the victim has spawned before these forks.
-    fn shared_height(&self) -> Height;
+    fn shared_below(&self) -> Height;
 
     /// Returns the height of the victim's oldest job, a snapshot. The thief then sees all forks that the victim has
     /// shared before it spawned that job.
@@ -199,7 +199,7 @@ pub trait Victim {
 /// impl Victim for Both {
 ///     type Loot = &'static str;
 ///
-///     fn shared_height(&self) -> Height {
+///     fn shared_below(&self) -> Height {
 ///         Height::on_stack(1)
 ///     }
 ///
@@ -225,7 +225,7 @@ pub trait Victim {
 /// ```
 pub fn steal_oldest<V: Victim>(victim: &V) -> Option<V::Loot> {
     for _ in 0..2 {
-        let shared = victim.shared_height();
+        let shared = victim.shared_below();
         let Some(job) = victim.oldest_job() else { return victim.steal_fork(shared) };
         let loot = if victim.has_older(job) { victim.steal_fork(shared.min(job)) } else { victim.steal_job(job) };
         if loot.is_some() {

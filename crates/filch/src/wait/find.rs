@@ -139,8 +139,8 @@ struct Target<'t, 'w, P: Pool, S> {
 impl<'w, P: Pool, S: Fn(&Spot<'w, P>, usize, Height) -> Option<NonNull<Job>>> Victim for Target<'_, 'w, P, S> {
     type Loot = Find;
 
-    fn shared_height(&self) -> Height {
-        let height = P::shared_height(&self.spot.here, &self.spot.core.peers()[self.victim]);
+    fn shared_below(&self) -> Height {
+        let height = P::shared_below(&self.spot.here, &self.spot.core.peers()[self.victim]);
         // E1 of `order`.
         Native::fence(Ordering::Acquire);
         height

@@ -144,7 +144,7 @@ pub unsafe trait Plumbing: Known + Send + Sync {
 
     /// Returns a height below which a thief should try to steal from `victim`, and not only ask. In a pool that keeps
     /// the order, there is something to take; if not, it is the ground.
-    fn shared_height(_: &Here<'_, Self>, _victim: &Core<Self>) -> Height {
+    fn shared_below(_: &Here<'_, Self>, _victim: &Core<Self>) -> Height {
         Height::TOP
     }
 

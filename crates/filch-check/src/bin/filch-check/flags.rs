@@ -38,7 +38,7 @@ Examples:
   filch check chase-lev --weaken                 which orderings and fences does anything need?
   filch check --mutants                          the known mistakes, and what finds them")]
 pub(crate) struct Check {
-    /// Queues and protocols [default: all]
+    /// Queues and protocols; without any, everything
     #[arg(value_name = "SUBJECT")]
     pub(crate) subjects: Vec<String>,
     /// Check only on this memory [default: both]
