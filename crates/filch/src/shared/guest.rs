@@ -8,9 +8,9 @@
 //! A guest that shares a task wakes a sleeper, as any worker does, unless a worker searches. To wake one takes longer
 //! than many calls. So if the last calls were short, the worker that was woken watches: it does not sleep but looks
 //! again and again, and naps in between, about as long as it takes until the next call. It counts as searching, though
-//! it searches slowly; so the next calls wake nobody. A call that turns out long, and shares something once more, calls
-//! it; if it shares nothing more, the worker comes when its nap ends, after two milliseconds at most. A worker that has
-//! taken part in a call stays awake for a while, since the next call may come at once.
+//! it searches slowly; so the next calls wake nobody. A loop that turns out long calls it, and so does a fork of a long
+//! call, where others sleep. Otherwise the worker comes when its nap ends, after two milliseconds at most. A worker
+//! that has taken part in a call stays awake for a while, since the next call may come at once.
 //!
 //! Invariant: one thread at a time uses a seat. [`enter`](crate::threads::enter) has the arrival and departure of
 //! guests.

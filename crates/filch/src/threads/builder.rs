@@ -362,7 +362,8 @@ impl<P: Pool> Builder<P> {
     ///
     /// A service that wants all threads before its first request can start them by a
     /// [`broadcast`](ThreadPool::broadcast). `build` itself starts all threads if they have [hooks](Self::on_start),
-    /// [interrupts](Self::interrupts) or their own [processors](Self::pin), and those that [never sleep](Idle::Spin).
+    /// [interrupts](Self::interrupts) or their own [processors](Self::pin), and those that [never
+    /// sleep](crate::Idle::Spin).
     ///
     /// If the system refuses something else later, the pool gets slower. Where nothing else is safe, it ends the
     /// process with a message: if there is no memory for a job, or if the system revokes the calls that wake threads
