@@ -48,32 +48,28 @@ pub(crate) trait Runs {
     fn damage(&mut self, _at: u64) -> bool {
         false
     }
-    fn calls(&self) -> Calls {
-        Calls { times: 1, pause: Duration::ZERO }
-    }
-    /// Adds a pause to those since the last reset.
-    fn pauses(&mut self, _paused: Duration) {}
-    fn paused(&self) -> Duration {
-        Duration::ZERO
+    /// Its calls, if a run has several.
+    fn calls(&mut self) -> Option<&mut Calls> {
+        None
     }
 }
 
 /// In how many calls a fork–join program runs, and how long it pauses before each.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(crate) struct Calls {
     pub(crate) times: u64,
     pub(crate) pause: Duration,
+    /// All pauses since the last reset, as they really were.
+    pub(crate) paused: Duration,
 }
 
 impl Calls {
-    /// Pauses, and returns for how long.
-    pub(crate) fn pause(self) -> Duration {
-        if self.pause.is_zero() {
-            return Duration::ZERO;
+    pub(crate) fn pause(&mut self) {
+        if !self.pause.is_zero() {
+            let start = Instant::now();
+            thread::sleep(self.pause);
+            self.paused += start.elapsed();
         }
-        let start = Instant::now();
-        thread::sleep(self.pause);
-        start.elapsed()
     }
 }
 

@@ -9,7 +9,7 @@ use filch_catalogue::{Kind, ParamError, Spec, Workload, for_each_program};
 
 use crate::answer::{Answer, Listed};
 use crate::queue::{Enter, On, Used};
-use crate::spec::{Forks, Lists, Makes, Prepare, Runs, Uses};
+use crate::spec::{Calls, Forks, Lists, Makes, Prepare, Runs, Uses};
 use crate::{ForkJoin, Program};
 
 macro_rules! instances {
@@ -211,13 +211,13 @@ impl Instance {
         on_instance!(self, program => program.reset());
     }
 
-    /// Runs the plain sequential version.
+    /// Runs the plain sequential version, or one of its [calls](Self::in_calls).
     pub fn serial(&mut self) -> Answer {
         on_instance!(self, program => program.serial())
     }
 
-    /// Runs a fork–join program by `call`, from outside the scheduler, as often as one run of the program has calls,
-    /// and pauses in between. Returns the last answer.
+    /// Runs a program by `call`, from outside the scheduler, as often as one run of the program has calls: once, except
+    /// for `loops`. Pauses before each of several calls. Returns the last answer.
     ///
     /// ```
     /// use filch_workloads::{Prepare, Program, Serial, Workload};
@@ -227,19 +227,26 @@ impl Instance {
     /// # Ok::<(), filch_workloads::ParamError>(())
     /// ```
     pub fn in_calls(&mut self, mut call: impl FnMut(&mut Self) -> Answer) -> Answer {
-        let calls = on_instance!(self, program => program.calls());
-        let mut next = |instance: &mut Self| {
-            let paused = calls.pause();
-            on_instance!(instance, program => program.pauses(paused));
-            call(instance)
-        };
-        let first = next(self);
-        (1..calls.times).fold(first, |_, _| next(self))
+        let mut left = self.calls().map_or(1, |calls| calls.times);
+        loop {
+            if let Some(calls) = self.calls() {
+                calls.pause();
+            }
+            let answer = call(self);
+            left -= 1;
+            if left == 0 {
+                return answer;
+            }
+        }
+    }
+
+    fn calls(&mut self) -> Option<&mut Calls> {
+        on_instance!(self, program => program.calls())
     }
 
     /// How long it has paused between its calls since the last reset.
-    pub fn paused(&self) -> Duration {
-        on_instance!(self, program => program.paused())
+    pub fn paused(&mut self) -> Duration {
+        self.calls().map_or(Duration::ZERO, |calls| calls.paused)
     }
 
     /// Checks `answer` and what the last run left in memory.

@@ -25,7 +25,7 @@ pub(crate) struct Pace {
 impl Pace {
     /// About 5 µs.
     const AIM: Time = 15_000;
-    /// About 60 µs.
+    /// About 60 µs: a loop that has taken so long probably takes longer than it takes to wake a worker.
     const CALL: Time = 180_000;
     const GROWTH: usize = 4;
 

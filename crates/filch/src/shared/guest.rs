@@ -94,6 +94,7 @@ impl Guests {
     /// `packs`: whether the system [packs](crate::shared::elsewhere) threads; then a woken worker stops its waker, or
     /// has to be sent elsewhere first.
     pub(crate) fn is_long(&self, took: u64, packs: bool) -> bool {
+        /// As measured on two processors of a Zen 3: there a helper of shorter calls costs as much as it saves.
         const PACKED: u64 = 105_000;
         /// It takes the waker part of this, and the woken worker the rest, until it has found something.
         const WAKE_UPS: u32 = 5;

@@ -70,8 +70,8 @@ pub(crate) struct Home {
     pub(crate) came: Cell<u64>,
     /// When the worker first woke another since it was idle; 0 if it has not.
     pub(super) woke: Cell<Time>,
-    /// When the worker began to wake another.
-    pub(super) wakes: Cell<Time>,
+    /// When the worker began to wake another; 0 once it has.
+    pub(super) waking_since: Cell<Time>,
 }
 
 impl Home {
@@ -99,7 +99,7 @@ impl Home {
                 outer: Cell::default(),
                 came: Cell::new(0),
                 woke: Cell::new(0),
-                wakes: Cell::new(0),
+                waking_since: Cell::new(0),
                 trails: Cell::default(),
                 lower_half: Cell::default(),
                 reluctant: Cell::new(0),

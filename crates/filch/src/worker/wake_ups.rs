@@ -51,7 +51,7 @@ impl Common {
                 let home = current_home().filter(|home| is_own(&home.common) && home.common.is_in_this_process());
                 home.is_some_and(|home| {
                     let now = clock::now();
-                    home.wakes.set(now);
+                    home.waking_since.set(now);
                     if home.woke.get() == 0 {
                         home.woke.set(now);
                     }
@@ -109,8 +109,8 @@ impl Sleeper for Home {
         /// About three ticks of the clock.
         const NANOSECOND: Time = 3;
         self.counters.wakeups.bump();
-        if let Some(guests) = self.common.guests.as_ref().filter(|_| self.wakes.get() != 0) {
-            let took = clock::now().saturating_sub(self.wakes.replace(0)) / NANOSECOND;
+        if let Some(guests) = self.common.guests.as_ref().filter(|_| self.waking_since.get() != 0) {
+            let took = clock::now().saturating_sub(self.waking_since.replace(0)) / NANOSECOND;
             guests.note_wake_up(took);
             self.came.set(self.came.get() + took);
         }
