@@ -1,7 +1,5 @@
-//! Small programs on rayon, each with a check of its answer.
-//!
-//! `programs` lists them. `programs NAME` runs one and prints `SECONDS CPU_SECONDS`: the time of the fastest
-//! repetition, and the processor time per repetition. It measures the rayon-core with which it is linked.
+//! Small programs on rayon, each with a check of its answer. They measure the rayon-core with which they are linked;
+//! [`runs`] has the arguments.
 
 use std::hint::black_box;
 use std::process::ExitCode;
@@ -13,12 +11,11 @@ use std::time::{Duration, Instant};
 use rayon::prelude::*;
 
 mod numbers;
+mod runs;
 use numbers::numbers;
+use runs::Row;
 
-/// A program: its name, its number of repetitions in one process, and the program itself.
-type Row = (&'static str, u32, fn() -> Box<dyn FnMut()>);
-
-const PROGRAMS: &[Row] = &[
+const PROGRAMS: &[Row<()>] = &[
     ("fib 32 (join)", 5, || Box::new(|| assert_eq!(fib(black_box(32)), 2_178_309))),
     ("sum of 10^4", 2000, || sum(10_000)),
     ("sum of 10^5", 500, || sum(100_000)),
@@ -253,40 +250,6 @@ fn mandelbrot() -> Box<dyn FnMut()> {
     Box::new(move || assert_eq!((0..N).into_par_iter().map(row).sum::<u64>(), expected))
 }
 
-/// Returns the processor time of the process so far.
-fn cpu_time() -> Duration {
-    // SAFETY: zeroes are a valid `rusage`, and the call fills it in.
-    let usage = unsafe {
-        let mut usage = std::mem::zeroed::<libc::rusage>();
-        assert_eq!(libc::getrusage(libc::RUSAGE_SELF, &mut usage), 0);
-        usage
-    };
-    let duration = |time: libc::timeval| Duration::new(time.tv_sec as u64, time.tv_usec as u32 * 1000);
-    duration(usage.ru_utime) + duration(usage.ru_stime)
-}
-
 fn main() -> ExitCode {
-    let Some(wanted) = std::env::args().nth(1) else {
-        PROGRAMS.iter().for_each(|(name, ..)| println!("{name}"));
-        return ExitCode::SUCCESS;
-    };
-    let Some((_, repeats, make)) = PROGRAMS.iter().find(|(name, ..)| *name == wanted) else {
-        eprintln!("there is no program `{wanted}`");
-        return ExitCode::from(2);
-    };
-    let mut program = make();
-    if *repeats > 1 {
-        // Starts the pool and touches pages.
-        program();
-    }
-    let before = cpu_time();
-    let once = |_| {
-        let start = Instant::now();
-        program();
-        start.elapsed()
-    };
-    let fastest = (0..*repeats).map(once).min().expect("at least once");
-    let cpu = (cpu_time() - before) / *repeats;
-    println!("{} {}", fastest.as_secs_f64(), cpu.as_secs_f64());
-    ExitCode::SUCCESS
+    runs::run(PROGRAMS)
 }
