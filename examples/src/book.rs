@@ -18,5 +18,6 @@ pages! {
     from_rayon: "docs/book/from-rayon.md",
     from_others: "docs/book/from-others.md",
     measuring: "docs/book/measuring.md",
+    scale: "docs/book/scale.md",
     queue: "docs/book/queue.md",
 }

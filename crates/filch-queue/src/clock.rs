@@ -70,7 +70,7 @@ impl Poisson {
     }
 }
 
-pub use ticks::now;
+pub use ticks::{now, per_nanosecond};
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 mod ticks {
@@ -89,8 +89,12 @@ mod ticks {
         unsafe { core::arch::x86_64::_rdtsc() }
     }
 
-    /// Returns the rate. The first call measures it, which takes a fifth of a millisecond.
-    pub(super) fn per_nanosecond() -> f64 {
+    /// Returns the rate, in ticks per nanosecond. The first call measures it, which takes a fifth of a millisecond.
+    ///
+    /// ```
+    /// assert!(filch_queue::clock::per_nanosecond() > 0.0);
+    /// ```
+    pub fn per_nanosecond() -> f64 {
         static RATE: OnceLock<f64> = OnceLock::new();
         *RATE.get_or_init(|| {
             let (start, first) = (Instant::now(), now());
@@ -114,7 +118,8 @@ mod ticks {
         START.get_or_init(Instant::now).elapsed().as_nanos() as u64
     }
 
-    pub(super) fn per_nanosecond() -> f64 {
+    /// Returns the rate, in ticks per nanosecond.
+    pub fn per_nanosecond() -> f64 {
         1.0
     }
 }

@@ -138,7 +138,7 @@
 //!
 //! Idle workers sleep and use no processor time. [`ThreadPool::stats`] returns counters, which cost nothing while
 //! nothing is stolen. With the feature `timeline`, `ThreadPool::record` returns what each worker did, and when, for a
-//! viewer.
+//! viewer. With the feature `scale`, `scale::measure` says how many workers can help a computation, and why not more.
 //!
 //! *Waiting.* A worker whose task was stolen does useful work while it waits; [`Wait`] says which. With
 //! [`Wait::Leapfrog`] it runs only parts of the awaited task, so locks may be held across a join, and no stack gets
@@ -206,6 +206,38 @@ mod spawn;
 mod tasks;
 mod teams;
 mod threads;
+/// How far a computation scales: its work and span, and what makes them. With the feature `scale`.
+///
+/// *Work* is the time of everything, *span* that of the longest chain of steps that must follow one another. Their
+/// quotient, the parallelism, is the greatest speed-up, however many workers there are. [`measure`](scale::measure)
+/// runs a computation on one thread, and records its forks, loops, scopes and awaited jobs as what *may* run in
+/// parallel; named [regions](scale::region) say which parts of the program make the work and the span. The repository's
+/// book has a chapter.
+///
+/// ```
+/// use filch::scale::{measure, region};
+///
+/// fn sum(v: &[u64]) -> u64 {
+///     if v.len() < 1000 {
+///         return region("leaves", || v.iter().sum());
+///     }
+///     let (left, right) = v.split_at(v.len() / 2);
+///     let (a, b) = filch::join(|| sum(left), || sum(right));
+///     a + b
+/// }
+/// let v: Vec<u64> = (0..100_000).collect();
+/// println!("{}", measure(|| sum(&v)).scale); // More than … workers will not help: …
+/// ```
+#[cfg(feature = "scale")]
+pub mod scale {
+    pub use crate::strands::{Grain, Region, Scale, region};
+    pub use crate::tasks::record::{Measured, Recording, measure};
+}
+#[cfg(feature = "scale")]
+mod strands;
+#[cfg(not(feature = "scale"))]
+#[path = "strands/off.rs"]
+mod strands;
 #[cfg(feature = "timeline")]
 pub mod timeline;
 #[cfg(not(feature = "timeline"))]

@@ -94,7 +94,7 @@ impl<T: Send> Divisible for &mut [T] {
 
 /// Cuts an iterator that skips items at no cost.
 #[inline]
-fn cut_by_skipping<I: DoubleEndedIterator + Clone>(items: I, length: usize, at: usize) -> (I, I) {
+pub(super) fn cut_by_skipping<I: DoubleEndedIterator + Clone>(items: I, length: usize, at: usize) -> (I, I) {
     let (mut left, mut right) = (items.clone(), items);
     if at > 0 {
         right.nth(at - 1);
@@ -231,4 +231,20 @@ impl<T: Send> Divisible for ChunksMut<'_, T> {
         let (left, right) = self.items.split_at_mut(at.saturating_mul(self.size).min(self.items.len()));
         (Self { items: left, ..self }, Self { items: right, ..self })
     }
+}
+
+/// Cuts a source in two.
+///
+/// # Panics
+/// If a part claims more items than it can have, since the loop or its recursion might then never end.
+#[inline]
+pub(super) fn cut<D: Divisible>(source: D, at: usize) -> (D, D) {
+    let (length, is_counted) = (source.length(), source.is_counted());
+    let (left, right) = source.cut(at);
+    let parts = [left.length(), right.length()];
+    assert!(
+        !is_counted || parts[0] <= at && parts[1] <= length.saturating_sub(at),
+        "a source of {length} items, cut at {at}, has parts of {parts:?} items: its `Divisible::length` is wrong"
+    );
+    (left, right)
 }

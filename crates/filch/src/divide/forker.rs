@@ -6,6 +6,7 @@
 use std::marker::PhantomData;
 
 use crate::fork::{fast_path, here::Here, job::Body};
+use crate::strands;
 use crate::tasks::handle::{Worker, by_handle};
 use crate::tasks::join::{ByClosure, join};
 use crate::threads::thread_pool::ThreadPool;
@@ -74,6 +75,11 @@ pub struct Place {
 }
 
 impl Place {
+    /// The number of workers for which an algorithm divides its work.
+    pub(crate) fn parts(self) -> usize {
+        if self.workers == 1 { strands::workers() } else { self.workers }
+    }
+
     #[inline]
     fn of(home: &Home) -> Self {
         let common = &home.common;

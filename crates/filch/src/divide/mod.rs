@@ -20,4 +20,6 @@
 pub(crate) mod block_size;
 pub(crate) mod divisible;
 pub(crate) mod forker;
+#[cfg(feature = "scale")]
+mod recorded;
 pub(crate) mod run;

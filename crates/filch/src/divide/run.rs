@@ -9,8 +9,10 @@ use std::sync::{Mutex, PoisonError};
 use filch_memory::{Atomic, Memory, Native, Ordering};
 
 use super::block_size::Pace;
-use super::divisible::Divisible;
+use super::divisible::{Divisible, cut};
 use super::forker::{Forker, Lent, Place, Work};
+#[cfg(feature = "scale")]
+use super::recorded;
 
 /// The operations of a loop.
 struct Loop<'l, Z, F, R> {
@@ -50,22 +52,6 @@ impl<Z, F, R> Loop<'_, Z, F, R> {
         }
         (sum, rest)
     }
-}
-
-/// Cuts a source in two.
-///
-/// # Panics
-/// If a part claims more items than it can have, since the loop or its recursion might then never end.
-#[inline]
-fn cut<D: Divisible>(source: D, at: usize) -> (D, D) {
-    let (length, is_counted) = (source.length(), source.is_counted());
-    let (left, right) = source.cut(at);
-    let parts = [left.length(), right.length()];
-    assert!(
-        !is_counted || parts[0] <= at && parts[1] <= length.saturating_sub(at),
-        "a source of {length} items, cut at {at}, has parts of {parts:?} items: its `Divisible::length` is wrong"
-    );
-    (left, right)
 }
 
 /// Runs a loop: folds items into `sum`, and lends items not begun.
@@ -160,6 +146,10 @@ where
     if D::IS_DRAWN {
         feed(forker, source, zero(), &plan)
     } else if workers == 1 {
+        #[cfg(feature = "scale")]
+        if let Some(most) = crate::strands::piece() {
+            return recorded::divide(forker, source, zero, fold, reduce, &recorded::Pieces::of(most));
+        }
         // Nobody ever wants work.
         forker.within(|forker| fold(forker, zero(), source))
     } else {
@@ -268,6 +258,12 @@ where
         let (below, lent) = forker.lend(
             |forker| {
                 let _raised = idles.at_the_end();
+                #[cfg(feature = "scale")]
+                if let Some(most) = crate::strands::piece() {
+                    let Loop { zero, fold, reduce, .. } = plan;
+                    let items = recorded::divide(forker, items, *zero, *fold, *reduce, &recorded::Pieces::of(most));
+                    return reduce(sum, items);
+                }
                 divide(forker, items, sum, plan, &mut Pace::start())
             },
             source,

@@ -73,6 +73,10 @@ impl Spawned {
         Self(place.cast())
     }
 
+    pub(crate) fn address(&self) -> usize {
+        self.0.addr().get()
+    }
+
     /// Runs the job. Workers use [`Here::run`](crate::fork::here::Here::run).
     ///
     /// # Safety

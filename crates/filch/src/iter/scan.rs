@@ -65,7 +65,7 @@ impl<T: Clone + Send, F: Fn(&T, &T) -> T + Sync> Work for Scanning<'_, T, F> {
         const LEAST: usize = 1 << 12;
         let Self { items, zero, add } = self;
         let is_exclusive = zero.is_some();
-        let size = match forker.place().workers {
+        let size = match forker.place().parts() {
             1 => items.len().max(1),
             workers => (items.len() / (workers * PARTS)).max(LEAST),
         };

@@ -124,7 +124,7 @@ impl<T: Send, C: Fn(&T, &T) -> Ordering + Sync> Work for Sorting<'_, T, C> {
         /// Some tens of microseconds.
         const LEAST: usize = 1 << 11;
         let Self { items, compare, is_stable } = self;
-        let leaf = match forker.place().workers {
+        let leaf = match forker.place().parts() {
             1 => items.len(),
             workers => (items.len() / (workers * LEAVES)).max(LEAST),
         };

@@ -14,4 +14,6 @@ pub(crate) mod processors;
 pub(crate) mod signals;
 pub(crate) mod thread;
 pub(crate) mod thread_stack;
+#[cfg(feature = "scale")]
+pub(crate) mod thread_time;
 pub(crate) mod topology;

@@ -72,9 +72,12 @@ impl<P: OnFrames, B: Body> Drop for Guard<'_, P, B> {
 /// Called once for each push, with the push's result, after every later push of the worker has been popped.
 #[inline(always)]
 unsafe fn pop<P: OnFrames>(here: Here<'_, P>, job: NonNull<Job>, pushed: bool, meanwhile: Meanwhile) -> Popped {
-    // SAFETY: the caller promises that the job is the newest one.
-    if !pushed || unsafe { P::take_word_back(&here, job) } {
+    if !pushed {
         return (job, Settled::Unrun);
+    }
+    // SAFETY: the caller promises that the job is the newest one; it holds its work, since nobody has run it here.
+    if let Some(settled) = unsafe { P::end_fork(&here, job, meanwhile) } {
+        return (job, settled);
     }
     // SAFETY: the job was not taken back, so a thief has it.
     (job, unsafe { wait::wait_job(here, job, Height::aside(0), meanwhile) })

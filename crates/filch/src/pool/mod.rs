@@ -42,6 +42,8 @@ mod heartbeat;
 mod loot;
 mod private;
 mod queued;
+#[cfg(feature = "scale")]
+mod recorded;
 mod split;
 mod stack;
 mod wool;
@@ -50,6 +52,8 @@ pub use heartbeat::{Beat, Clock, Heartbeat, HeartbeatSettings, Period, Request};
 pub use loot::QueueSettings;
 pub use private::PrivateStack;
 pub use queued::Queued;
+#[cfg(feature = "scale")]
+pub use recorded::Recorded;
 pub use split::{Sharing, Split, SplitSettings};
 pub use wool::{Wool, WoolSettings};
 

@@ -18,6 +18,7 @@ use crate::protocol::latch::Waiter as _;
 use crate::shared::common::Common;
 #[cfg(doc)]
 use crate::shared::policy::Wait;
+use crate::strands;
 use crate::tasks::handle::{Worker, with_handle};
 use crate::tasks::levels::Level;
 use crate::threads::thread_pool::ThreadPool;
@@ -309,6 +310,11 @@ impl<'scope, P> Scope<'scope, P> {
             Waiter::Thread(_) => &ThreadPool::global().common,
         };
         let Some(tasks) = &self.tasks else { return common.hand_in(job) };
+        if strands::is_on() && self.latch.waiter().is_current() {
+            strands::spawned(job.address());
+            // No other worker is there to run it, and so it runs in the wait for its scope.
+            return tasks.push(job);
+        }
         tasks.push(job);
         // A worker that finds this job runs one of the tasks, if the scope's own worker has left any.
         let tasks = Arc::clone(tasks);

@@ -14,6 +14,7 @@ use std::thread;
 use filch_memory::{Atomic, Memory, Native, Ordering};
 
 use crate::fork::{front::Reach, here::Here};
+use crate::strands;
 use crate::tasks::handle::{Worker, with_handle};
 use crate::tasks::levels::Level;
 use crate::threads::thread_pool::ThreadPool;
@@ -56,6 +57,7 @@ impl<R> Shared<R> {
 
     /// Leaves the result for whoever wants it.
     fn end(&self, result: thread::Result<R>) {
+        strands::ended(std::ptr::from_ref(self).addr());
         let mut state = self.lock();
         let left = match std::mem::replace(&mut *state, State::Forsaken) {
             State::Running(waker) => {
@@ -163,6 +165,8 @@ impl<R> Future for Submitted<R> {
             State::Waiting(known) | State::Running(known) => known.replace(waker),
             State::Done(_) => {
                 let State::Done(result) = std::mem::replace(&mut *state, State::Taken) else { unreachable!() };
+                drop(state);
+                strands::took(std::ptr::from_ref(self.shared()).addr());
                 return Poll::Ready(result);
             }
             State::Forsaken | State::Taken => {

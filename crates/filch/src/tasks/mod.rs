@@ -9,3 +9,5 @@ pub(crate) mod handle;
 pub(crate) mod join;
 pub(crate) mod join_context;
 pub mod levels;
+#[cfg(feature = "scale")]
+pub(crate) mod record;

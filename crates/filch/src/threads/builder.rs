@@ -427,6 +427,8 @@ impl<P: Pool> Builder<P> {
         let waiting = (self.wait, self.leaps);
         let (mut common, spawned) = Common::new(workers, waiting, self.habits, ticks, guests, kept_back, places);
         common.on_panic.clone_from(&self.on_panic);
+        // Such a pool needs none; without them, every job is spawned on the path that reports it.
+        common.has_barriers &= !P::IS_RECORDED;
         if let Some(Interrupts { by: By::Thief, period, .. }) = self.interrupts.filter(|_| by.is_some()) {
             common.calls = Some(Arc::new(Calls::every(period)));
         }

@@ -68,8 +68,10 @@ unsafe fn pop_aside<P: Pool>(here: Here<'_, P>, meanwhile: Meanwhile) -> Popped 
     let job = slot.cast();
     // SAFETY: the job is this worker's newest fork; if it cannot be taken back, a thief has won it.
     let settled = unsafe {
-        if !pushed || P::take_word_back(&here, job) {
+        if !pushed {
             Settled::Unrun
+        } else if let Some(settled) = P::end_fork(&here, job, meanwhile) {
+            settled
         } else {
             wait::wait_job(here, job, Height::aside(aside.len()), meanwhile)
         }

@@ -400,7 +400,9 @@ impl<'w, P: Pool> Spot<'w, P> {
 
     /// Runs a find.
     pub(super) fn run(&self, find: Find) {
-        let run_spawned = |job| self.home().doing(Activity::Job, || self.below().run(job));
+        let run_spawned = |job: Spawned| {
+            self.home().doing(Activity::Job, || P::in_job(job.address(), || self.below().run(job)));
+        };
         match find {
             Find::Stolen { victim, job, reluctantly } => {
                 if victim != self.home().index {

@@ -133,15 +133,19 @@ fn live<P: Pool>(here: Here<'_, P>, begins: Begins) {
 pub(crate) unsafe fn wait_until<P: Pool>(mut here: Here<'_, P>, latch: &Pending<Native>, before: u32, only: Only<'_>) {
     let waiting = AbortOnUnwind("a worker panicked while it waited");
     here.core().home.turn(true, Activity::Waiting);
-    if let Some(tasks) = only {
-        wait_confined(here.again(), latch, tasks);
-    } else {
+    P::in_wait(only.is_some(), || {
+        if let Some(tasks) = only {
+            return wait_confined(here.again(), latch, tasks);
+        }
         let mark = Cell::new(spawns_before(before, here.home().spawns()));
         while let Some((task, how)) = next_meanwhile(here.again(), latch, &mark) {
             if how == Find::IS_SPAWNED {
                 // SAFETY: `pack` made the word of a job; closure style has this head, by the caller's promise, and
                 // everything that has run here since has left it so.
-                unsafe { Spawned::from_task(task).run() };
+                unsafe {
+                    let job = Spawned::from_task(task);
+                    P::in_job(job.address(), || job.run());
+                }
                 here.core().home.turn(false, Activity::Job);
                 here.core().home.end_detour();
             } else {
@@ -149,7 +153,7 @@ pub(crate) unsafe fn wait_until<P: Pool>(mut here: Here<'_, P>, latch: &Pending<
                 unsafe { run_packed(here.again(), task, how) };
             }
         }
-    }
+    });
     here.core().home.turn(false, Activity::Waiting);
     mem::forget(waiting);
 }
@@ -441,7 +445,7 @@ pub(crate) fn run_one<P: Pool>(mut here: Here<'_, P>, reach: Reach) -> bool {
         None => false,
         Some(Find::Spawned(job)) => {
             let home = &here.core().home;
-            home.on_detour(|| home.doing(Activity::Job, || here.again().run(job)));
+            home.on_detour(|| home.doing(Activity::Job, || P::in_job(job.address(), || here.again().run(job))));
             true
         }
         Some(find) => {

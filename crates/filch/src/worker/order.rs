@@ -21,6 +21,7 @@ use crate::protocol::order::{Height, Marks};
 use crate::protocol::sleep::Unfenced;
 use crate::protocol::waiting::Sleeper;
 use crate::shared::common::{Common, Spawning};
+use crate::strands;
 use crate::worker::home::Home;
 
 /// Whether the upper bits of a word have room for a height, because no address uses them.
@@ -208,6 +209,9 @@ impl Own<'_, Home> {
 
     #[inline(never)]
     fn spawn_rarely(self, job: Spawned, height: Height) {
+        if !self.common.has_barriers {
+            strands::spawned(job.address());
+        }
         let position = self.spawns();
         if self.with_marks(|marks| marks.note(height, position)) {
             self.stack_front().limits.raise_floor(self.floor());

@@ -13,7 +13,7 @@ use crate::fork::job::Body;
 use crate::fork::slot::{Job, Slot};
 use crate::machine::processors::Places;
 use crate::protocol::order::Height;
-use crate::protocol::state::{JobState, MAX_WORKERS};
+use crate::protocol::state::{JobState, MAX_WORKERS, Settled};
 use crate::shared::policy::Wait;
 use crate::worker::core::Core;
 
@@ -55,6 +55,9 @@ pub unsafe trait Plumbing: Known + Send + Sync {
     /// Whether a task that is stolen from a victim was that victim's own. Otherwise the thief [keeps](JobState::keep) a
     /// task of another worker, before it claims the task.
     const BY_VICTIM: bool = true;
+
+    /// Whether the pool's worker reports to a [recorder](crate::strands) what it spawns.
+    const IS_RECORDED: bool = false;
 
     /// Returns why there cannot be such a pool, as a sentence. `by_signal` says whether workers answer thieves in a
     /// signal handler.
@@ -109,6 +112,29 @@ pub unsafe trait Plumbing: Known + Send + Sync {
     /// # Safety
     /// `job` is the newest job that was pushed there and has not been joined.
     unsafe fn take_word_back(here: &Here<'_, Self>, job: NonNull<Job>) -> bool;
+
+    /// Ends the newest fork through the word queue: takes its job back, or says how it was settled here; `None` if a
+    /// thief has the job.
+    ///
+    /// # Safety
+    /// As [`Plumbing::take_word_back`]; and the job holds its work.
+    #[inline(always)]
+    unsafe fn end_fork(here: &Here<'_, Self>, job: NonNull<Job>, _: Meanwhile) -> Option<Settled> {
+        // SAFETY: by the caller's promise.
+        if unsafe { Self::take_word_back(here, job) } { Some(Settled::Unrun) } else { None }
+    }
+
+    /// Runs the job at this address, which nobody joins: calls `run` once.
+    #[inline(always)]
+    fn in_job<R>(_job: usize, run: impl FnOnce() -> R) -> R {
+        run()
+    }
+
+    /// Waits for the tasks of a scope, or for something else, and runs jobs meanwhile: calls `wait` once.
+    #[inline(always)]
+    fn in_wait<R>(_is_for_scope: bool, wait: impl FnOnce() -> R) -> R {
+        wait()
+    }
 
     /// Whether somebody would take a task that the limits of the front at `here` do not admit.
     fn wants_more(here: &Here<'_, Self>) -> bool;
