@@ -56,6 +56,9 @@ pub(crate) enum Verb {
     /// Checks shipped queues and protocols: explores every execution of small programs on abstract machines
     #[command(disable_help_flag = true)]
     Check(Passed),
+    /// Records programs on one thread: their work and span, and how many workers can help
+    #[command(disable_help_flag = true)]
+    Scale(Passed),
     /// Stresses queues with an owner and thieves, or runs random programs: is every task taken once?
     #[command(disable_help_flag = true)]
     Stress(Passed),

@@ -1,6 +1,6 @@
 //! Programs by name, as the command line and experiments write them.
 
-use filch_catalogue::{Memory, Spec, Workload, assignment, specs};
+use filch_catalogue::{Memory, Spec, Workload};
 
 use crate::error::{Result, usage};
 use crate::flags::Size;
@@ -19,25 +19,12 @@ pub(crate) fn parse(text: &str, size: Size) -> Result<Workload> {
 
 /// Parses a program, whether or not it fits into memory.
 pub(crate) fn unchecked(text: &str, size: Size) -> Result<Workload> {
-    let (name, set) = text.split_once(':').unwrap_or((text, ""));
-    if set.contains(',') {
-        let meant = text.replace(',', ":");
-        return Err(usage(format!("parameters are separated by colons: `{meant}` instead of `{text}`")));
-    }
-    let set = set.split(':').filter(|text| !text.is_empty()).map(assignment);
-    of_size(name, size, &set.collect::<std::result::Result<Vec<_>, _>>().map_err(usage)?)
-}
-
-fn of_size(name: &str, size: Size, set: &[(String, String)]) -> Result<Workload> {
-    let preset = match (specs().iter().find(|spec| spec.name == name), size) {
-        (None, _) => &[],
-        (Some(Spec { quick, .. }), Size::Quick) => *quick,
-        (Some(Spec { compare, .. }), Size::Small) => *compare,
-        (Some(Spec { paper, .. }), Size::Paper) => *paper,
+    let preset = |spec: &Spec| match size {
+        Size::Quick => spec.quick,
+        Size::Small => spec.compare,
+        Size::Paper => spec.paper,
     };
-    let mut all: Vec<(String, String)> = preset.iter().map(|&(name, value)| (name.into(), value.into())).collect();
-    all.extend_from_slice(set);
-    Workload::of_any_size(name, &all).map_err(usage)
+    Workload::parse(text, preset).map_err(usage)
 }
 
 /// Fails unless this many copies of the workload fit into memory together.

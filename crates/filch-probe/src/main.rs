@@ -1,5 +1,5 @@
-//! `filch-probe`, which `filch probe` and `filch stress` start: it measures a single pool, or the processor; and it
-//! stresses queues and schedulers.
+//! `filch-probe`, which `filch probe`, `filch scale` and `filch stress` start: it measures a single pool, or the
+//! processor, or the work and span of programs; and it stresses queues and schedulers.
 
 mod calls;
 #[cfg(target_arch = "x86_64")]
@@ -13,6 +13,7 @@ mod litmus;
 mod plot;
 #[cfg(target_arch = "x86_64")]
 mod processors;
+mod scale;
 #[cfg(target_arch = "x86_64")]
 mod store_buffer;
 mod stress;
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
     let done = match Flags::parse().verb {
         Verb::Probe(probe) => run(probe),
         Verb::Stress(Stress { what: Some(Stressed::Programs(flags)), .. }) => stress::programs(&flags),
+        Verb::Scale(flags) => scale::scale(&flags),
         Verb::Stress(Stress { what: None, queues }) => stress::queues(&queues),
     };
     match done {

@@ -109,3 +109,18 @@ fn queues_are_stressed() {
     assert!(text.contains("No task lost") && text.contains("chase-lev") && !text.contains("lace"), "{text}");
     assert_eq!(stressed(&["lace", "--seconds", "1", "--threads", "1", "--quiet"]), "");
 }
+
+#[test]
+fn programs_are_recorded_in_both_styles() {
+    for style in [&[][..], &["--closures"]] {
+        let arguments = [&["scale", "fib:n=12", "each", "--quick", "--json", "-"], style].concat();
+        let lines = lines(&arguments);
+        assert_eq!((&lines[0]["scale"], &lines[0]["forks"]), (&"fib:n=12".into(), &232.into()));
+        for line in lines {
+            assert!(
+                line["span"].as_u64() <= line["work"].as_u64() && line["parallelism"].as_f64() >= Some(1.0),
+                "{line}"
+            );
+        }
+    }
+}

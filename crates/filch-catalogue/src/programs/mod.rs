@@ -233,6 +233,33 @@ impl Workload {
         Ok(Self { spec, chosen })
     }
 
+    /// Parses a program as command lines write it, even if its data do not fit into memory; `preset` chooses the
+    /// parameters that are not written.
+    ///
+    /// ```
+    /// use filch_catalogue::Workload;
+    ///
+    /// let fib = Workload::parse("fib:n=30:cutoff=3", |spec| spec.quick).unwrap();
+    /// assert_eq!(fib.params(), [("n", "30".to_owned()), ("cutoff", "3".to_owned())]);
+    /// assert!(Workload::parse("fib:n=30,cutoff=3", |spec| spec.quick).is_err());
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Workload::of_any_size`], or if the notation is another: a sentence.
+    pub fn parse(text: &str, preset: impl Fn(&Spec) -> Preset) -> Result<Self, String> {
+        let (name, set) = text.split_once(':').unwrap_or((text, ""));
+        if set.contains(',') {
+            let meant = text.replace(',', ":");
+            return Err(format!("parameters are separated by colons: `{meant}` instead of `{text}`"));
+        }
+        let preset = SPECS.iter().find(|spec| spec.name == name).map_or(&[][..], |spec| preset(spec));
+        let mut all: Vec<_> = preset.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
+        for text in set.split(':').filter(|text| !text.is_empty()) {
+            all.push(crate::assignment(text)?);
+        }
+        Self::of_any_size(name, &all).map_err(|error| error.to_string())
+    }
+
     /// The program's name.
     pub fn name(&self) -> &'static str {
         self.spec.name

@@ -48,6 +48,8 @@ fn bad_parameters_are_refused() {
     refuses(&["run", "cilksort:n=1000000000000"], &["memory"]);
     refuses(&["compare", "cilksort:n=1000000000000"], &["memory"]);
     refuses(&["compare", "fib:n"], &["NAME=VALUE"]);
+    refuses(&["scale", "fib:n=1,cutoff=2"], &["fib:n=1:cutoff=2"]);
+    refuses(&["scale", "closure"], &["does not fork and join"]);
     refuses(&["compare", "fib:n=10,cutoff=3"], &["separated by colons: `fib:n=10:cutoff=3`"]);
     refuses(&["run"], &["WORKLOAD"]);
 }
@@ -120,7 +122,7 @@ fn unwritable_files_are_found_before_measuring() {
 
 #[test]
 fn every_verb_has_help_with_examples() {
-    let verbs: [&[&str]; 17] = [
+    let verbs: [&[&str]; 18] = [
         &["compare"],
         &["experiment"],
         &["reproduce"],
@@ -128,6 +130,7 @@ fn every_verb_has_help_with_examples() {
         &["run"],
         &["list"],
         &["report"],
+        &["scale"],
         &["stress"],
         &["stress", "programs"],
         &["probe", "idle"],
