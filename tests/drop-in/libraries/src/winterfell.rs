@@ -114,7 +114,7 @@ impl Prover for SequenceProver {
     }
 }
 
-/// Returns a run: a proof, and a checksum of it.
+/// Returns a run: a proof, and a checksum of its commitments.
 pub(crate) fn make() -> Box<dyn FnMut() -> u64> {
     let batching = BatchingMethod::Linear;
     let prover = SequenceProver(ProofOptions::new(32, 8, 0, FieldExtension::None, 8, 31, batching, batching));
@@ -126,7 +126,9 @@ pub(crate) fn make() -> Box<dyn FnMut() -> u64> {
         );
         let ends = prover.get_pub_inputs(&trace);
         let proof = prover.prove(trace).unwrap();
-        let sum = proof.to_bytes().iter().fold(0, |sum: u64, &byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
+        // What follows the commitments depends on a number that `find_any` has found.
+        let fixed = format!("{:?}", proof.commitments);
+        let sum = fixed.bytes().fold(0, |sum: u64, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
         let acceptable = AcceptableOptions::MinConjecturedSecurity(95);
         winterfell::verify::<Sequence, Hasher, DefaultRandomCoin<Hasher>, MerkleTree<Hasher>>(proof, ends, &acceptable)
             .unwrap();

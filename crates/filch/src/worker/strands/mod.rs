@@ -1,0 +1,22 @@
+//! The strands of a computation that one worker runs, and the series–parallel graph that they make: work and span. With
+//! the feature `scale`.
+//!
+//! The graph is *logical*: it says what may run in parallel, not what did. A worker of the pool
+//! [`Recorded`](crate::pool::Recorded) runs both branches of a fork itself, one after the other, and tells its thread's
+//! [recorder] where strands end: at forks, at the ends of branches and jobs, where something is awaited. All other
+//! pools run none of this on the paths of their forks.
+//!
+//! Invariant: a thread has a recorder only while it is a worker of that pool, and reports forks, jobs and waits nested.
+
+mod current;
+mod recorder;
+mod report;
+
+pub use current::region;
+pub use report::{Grain, Region, Scale};
+
+pub(crate) use current::{
+    dropped, ended, fork, in_job, in_wait, is_on, joined, piece, rest, second, spawned, start, take, took, work,
+    workers,
+};
+pub(crate) use recorder::{Clock, Recorder};

@@ -1,0 +1,362 @@
+//! A recorder composes work and span while the computation runs, in constant memory for each fork that is open.
+//!
+//! A [`Point`] of the graph is described by the longest way that leads there. The recorder keeps the current one; at a
+//! fork it saves it, so that both branches begin there; at the join it goes on from the later of their ends. A job
+//! begins at the point of its spawn; a scope ends at the latest end of its jobs, and a strand that takes a job's result
+//! goes on no earlier than the job's end.
+//!
+//! *Its own cost.* The clock stands while the recorder works: it reads the time when it is called and before it
+//! returns. What is left, the way between the program and the recorder, is nearly the same for each strand, and is
+//! subtracted.
+//!
+//! *Other programs.* A strand that is longer than a time slice may have been interrupted by one. Then the recorder asks
+//! the system for how long the thread has run, and so it does if it was interrupted itself.
+//!
+//! *Burdened.* The second branch of a fork costs a theft, unless running both branches in turn ends sooner; a job
+//! always costs one.
+//!
+//! Invariant: outside the recorder's own functions `since` is the time at which the current strand began, if one
+//! `runs`.
+
+use std::collections::HashMap;
+
+use crate::machine::thread_time::thread_time;
+
+/// How a recorder tells the time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock {
+    pub(crate) now: fn() -> u64,
+    /// Ticks per unit of what is reported.
+    pub(crate) rate: f64,
+    /// Whether the units are nanoseconds.
+    pub(crate) is_time: bool,
+    /// From this length on, a strand, or the recorder's own work between two, may include time in which the thread did
+    /// not run.
+    pub(crate) long: u64,
+}
+
+/// A point of the graph, by the longest way to it from the beginning.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Point {
+    pub(super) span: u64,
+    /// The length of the way that is longest if thefts cost something.
+    pub(super) burdened: u64,
+    /// What each region contributes to the span; what is left is outside all regions.
+    pub(super) parts: Vec<u64>,
+}
+
+impl Point {
+    /// Goes on no earlier than `other`.
+    fn raise(&mut self, other: Self) -> Vec<u64> {
+        self.burdened = self.burdened.max(other.burdened);
+        if other.span <= self.span {
+            return other.parts;
+        }
+        self.span = other.span;
+        std::mem::replace(&mut self.parts, other.parts)
+    }
+}
+
+/// A fork that has not been joined.
+struct Open {
+    /// The point of the fork; once its first branch has ended, the point of that end.
+    other: Point,
+    region: usize,
+    /// The span, the burdened span, and the work so far, at the fork.
+    span: u64,
+    burdened: u64,
+    work: u64,
+}
+
+/// A task that waits while its worker runs a job.
+struct Suspended {
+    at: Point,
+    region: usize,
+    runs: bool,
+}
+
+/// Records a computation.
+pub(crate) struct Recorder {
+    pub(super) clock: Clock,
+    /// What is subtracted from each strand, and what a theft costs, in ticks.
+    cost: u64,
+    pub(super) theft: u64,
+    /// Loops are not split into pieces that take less.
+    pub(super) piece: u64,
+    runs: bool,
+    since: u64,
+    /// When the last strand ended.
+    until: u64,
+    /// When the recorder last asked the system how long the thread had run, and the answer, in nanoseconds.
+    asked: Option<(u64, u64)>,
+    pub(super) at: Point,
+    region: usize,
+    open: Vec<Open>,
+    suspended: Vec<Suspended>,
+    /// For each wait, if it is for a scope, the latest end of the scope's jobs so far.
+    waits: Vec<Option<Point>>,
+    /// The latest end of other jobs.
+    pub(super) last: Point,
+    /// Where jobs were spawned that have not begun, and in which region, by the job's address.
+    jobs: HashMap<usize, (Point, usize)>,
+    /// Where jobs ended whose results have not been taken.
+    results: HashMap<usize, Point>,
+    /// Memory for points.
+    spare: Vec<Vec<u64>>,
+    pub(super) work: u64,
+    /// The work in each region.
+    pub(super) works: Vec<u64>,
+    pub(super) names: Vec<&'static str>,
+    pub(super) forks: u64,
+    /// The number of strands, and their sum, by the logarithm of their length.
+    pub(super) grains: [(u64, u64); 65],
+}
+
+/// The number of the region outside all regions that the user has named.
+pub(super) const OUTSIDE: usize = 0;
+
+impl Recorder {
+    pub(crate) fn new(clock: Clock, piece: u64, theft: u64) -> Self {
+        Self {
+            clock,
+            cost: 0,
+            theft,
+            piece,
+            runs: false,
+            since: 0,
+            until: 0,
+            asked: None,
+            at: Point::default(),
+            region: OUTSIDE,
+            open: Vec::new(),
+            suspended: Vec::new(),
+            waits: Vec::new(),
+            last: Point::default(),
+            jobs: HashMap::new(),
+            results: HashMap::new(),
+            spare: Vec::new(),
+            work: 0,
+            works: Vec::new(),
+            names: Vec::new(),
+            forks: 0,
+            grains: [(0, 0); 65],
+        }
+    }
+
+    /// Ends the current strand, if one runs.
+    #[inline]
+    pub(super) fn pause(&mut self) {
+        let now = (self.clock.now)();
+        if !std::mem::take(&mut self.runs) {
+            return;
+        }
+        self.until = now;
+        let mut ticks = now.saturating_sub(self.since).saturating_sub(self.cost);
+        if ticks > self.clock.long {
+            ticks = ticks.saturating_sub(self.lost(now));
+        }
+        let (strands, sum) = &mut self.grains[(u64::BITS - ticks.leading_zeros()) as usize];
+        *strands += 1;
+        *sum += ticks;
+        self.work += ticks;
+        self.at.span += ticks;
+        self.at.burdened += ticks;
+        if self.region != OUTSIDE {
+            let part = self.region - 1;
+            self.works[part] += ticks;
+            if self.at.parts.len() <= part {
+                self.at.parts.resize(part + 1, 0);
+            }
+            self.at.parts[part] += ticks;
+        }
+    }
+
+    /// Begins a strand at the current point.
+    #[inline]
+    pub(super) fn resume(&mut self) {
+        self.runs = true;
+        self.since = (self.clock.now)();
+        if self.since.saturating_sub(self.until) > self.clock.long {
+            self.lost(self.since);
+        }
+    }
+
+    /// Returns for how many ticks before `now` the thread has not run, since this was asked last.
+    #[cold]
+    fn lost(&mut self, now: u64) -> u64 {
+        let Some(ran) = thread_time() else { return 0 };
+        let Some((then, ran_then)) = self.asked.replace((now, ran)) else { return 0 };
+        let ran = ran.saturating_sub(ran_then) as f64 * self.clock.rate;
+        now.saturating_sub(then).saturating_sub(ran as u64)
+    }
+
+    /// Returns a copy of the current point.
+    fn here(&mut self) -> Point {
+        let mut parts = Vec::new();
+        if !self.at.parts.is_empty() {
+            parts = self.spare.pop().unwrap_or_default();
+            parts.clone_from(&self.at.parts);
+        }
+        Point { span: self.at.span, burdened: self.at.burdened, parts }
+    }
+
+    fn keep(&mut self, parts: Vec<u64>) {
+        if parts.capacity() > 0 {
+            self.spare.push(parts);
+        }
+    }
+
+    /// A fork: its first branch begins.
+    pub(super) fn fork(&mut self) {
+        self.pause();
+        self.forks += 1;
+        let other = self.here();
+        let (span, burdened) = (other.span, other.burdened);
+        self.open.push(Open { other, region: self.region, span, burdened, work: self.work });
+        self.resume();
+    }
+
+    /// The first branch of the newest fork has ended: its second branch begins.
+    pub(super) fn second(&mut self) {
+        self.pause();
+        let Some(open) = self.open.last_mut() else { return };
+        std::mem::swap(&mut self.at, &mut open.other);
+        self.region = open.region;
+        self.at.burdened = self.at.burdened.saturating_add(self.theft);
+        self.resume();
+    }
+
+    /// The second branch has ended, too.
+    pub(super) fn join(&mut self) {
+        self.pause();
+        let Some(Open { other, region, span, burdened, work }) = self.open.pop() else { return };
+        self.raise(other);
+        let in_turn = self.work - work;
+        // Otherwise a branch has awaited a job that ran outside the fork.
+        if self.at.span <= span + in_turn {
+            self.at.burdened = self.at.burdened.min(burdened.saturating_add(in_turn));
+        }
+        self.region = region;
+        self.resume();
+    }
+
+    /// The first branch has unwound, and the second never runs.
+    pub(super) fn drop_second(&mut self) {
+        self.pause();
+        let Some(open) = self.open.pop() else { return };
+        self.keep(open.other.parts);
+        self.region = open.region;
+        self.resume();
+    }
+
+    /// A job is spawned.
+    pub(super) fn spawned(&mut self, job: usize) {
+        self.pause();
+        self.forks += 1;
+        let mut start = self.here();
+        start.burdened = start.burdened.saturating_add(self.theft);
+        self.jobs.insert(job, (start, self.region));
+        self.resume();
+    }
+
+    /// A job begins. One that something outside the computation has spawned begins here.
+    pub(super) fn job_begins(&mut self, job: usize) {
+        let runs = self.runs;
+        self.pause();
+        let (start, region) = self.jobs.remove(&job).unwrap_or_else(|| (self.here(), self.region));
+        let at = std::mem::replace(&mut self.at, start);
+        self.suspended.push(Suspended { at, region: std::mem::replace(&mut self.region, region), runs });
+        self.resume();
+    }
+
+    pub(super) fn job_ends(&mut self) {
+        self.pause();
+        let Some(Suspended { at, region, runs }) = self.suspended.pop() else { return };
+        let end = std::mem::replace(&mut self.at, at);
+        self.region = region;
+        let rest = match self.waits.last_mut() {
+            Some(Some(latest)) => latest.raise(end),
+            _ => self.last.raise(end),
+        };
+        self.keep(rest);
+        if runs {
+            self.resume();
+        }
+    }
+
+    /// A wait begins, for a scope or something else. A strand that waits does nothing.
+    pub(super) fn wait_begins(&mut self, is_for_scope: bool) {
+        self.pause();
+        self.waits.push(is_for_scope.then(Point::default));
+    }
+
+    pub(super) fn wait_ends(&mut self) {
+        if let Some(Some(latest)) = self.waits.pop() {
+            self.raise(latest);
+        }
+        self.resume();
+    }
+
+    /// The current job has its result.
+    pub(super) fn ended(&mut self, result: usize) {
+        self.pause();
+        let end = self.here();
+        self.results.insert(result, end);
+        self.resume();
+    }
+
+    /// Goes on no earlier than this point, when no strand runs.
+    pub(super) fn raise(&mut self, point: Point) {
+        let rest = self.at.raise(point);
+        self.keep(rest);
+    }
+
+    /// The current strand takes the result.
+    pub(super) fn takes(&mut self, result: usize) {
+        self.pause();
+        if let Some(end) = self.results.remove(&result) {
+            self.raise(end);
+        }
+        self.resume();
+    }
+
+    /// Enters the region of this name; returns the former region, to which [`Recorder::set_region`] returns.
+    pub(super) fn enter(&mut self, name: &'static str) -> usize {
+        self.pause();
+        let known = self.names.iter().position(|known| *known == name);
+        let part = known.unwrap_or_else(|| {
+            self.names.push(name);
+            self.works.push(0);
+            self.names.len() - 1
+        });
+        let former = std::mem::replace(&mut self.region, part + 1);
+        self.resume();
+        former
+    }
+
+    pub(super) fn set_region(&mut self, region: usize) {
+        self.pause();
+        self.region = region;
+        self.resume();
+    }
+
+    /// Returns the recorder, which has recorded nothing, with the length that strands seem to have although they do
+    /// nothing. `forks` makes that many forks of empty branches.
+    pub(crate) fn calibrated(self, mut forks: impl FnMut(usize)) -> Self {
+        const ROUNDS: usize = 65;
+        const FORKS: usize = 32;
+        let mut costs: Vec<u64> = (0..ROUNDS)
+            .map(|_| {
+                super::start(Box::new(Self::new(self.clock, self.piece, self.theft)));
+                forks(FORKS);
+                super::take().map_or(0, |recorder| recorder.work / recorder.strands().max(1))
+            })
+            .collect();
+        costs.sort_unstable();
+        Self { cost: costs[ROUNDS / 2], ..self }
+    }
+
+    fn strands(&self) -> u64 {
+        self.grains.iter().map(|(strands, _)| strands).sum()
+    }
+}
