@@ -230,14 +230,9 @@ mod threads;
 /// ```
 #[cfg(feature = "scale")]
 pub mod scale {
-    pub use crate::strands::{Grain, Region, Scale, region};
     pub use crate::tasks::record::{Measured, Recording, measure};
+    pub use crate::worker::strands::{Grain, Region, Scale, region};
 }
-#[cfg(feature = "scale")]
-mod strands;
-#[cfg(not(feature = "scale"))]
-#[path = "strands/off.rs"]
-mod strands;
 #[cfg(feature = "timeline")]
 pub mod timeline;
 #[cfg(not(feature = "timeline"))]

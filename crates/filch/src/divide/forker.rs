@@ -6,12 +6,12 @@
 use std::marker::PhantomData;
 
 use crate::fork::{fast_path, here::Here, job::Body};
-use crate::strands;
 use crate::tasks::handle::{Worker, by_handle};
 use crate::tasks::join::{ByClosure, join};
 use crate::threads::thread_pool::ThreadPool;
 use crate::worker::home::{Home, Outer, current_home};
 use crate::worker::plumbing::Pool;
+use crate::worker::strands;
 
 /// The style in which a loop forks: by a worker's [handle](Worker), or by [closures](Closures). No other type
 /// implements it.

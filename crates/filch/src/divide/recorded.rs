@@ -7,7 +7,7 @@ use filch_memory::{Atomic, Memory, Native, Ordering};
 
 use super::divisible::{Divisible, cut};
 use super::forker::Forker;
-use crate::strands;
+use crate::worker::strands;
 
 /// How such a loop splits: in halves, down to pieces that take this many ticks if they are like the last piece.
 pub(super) struct Pieces {

@@ -147,7 +147,7 @@ where
         feed(forker, source, zero(), &plan)
     } else if workers == 1 {
         #[cfg(feature = "scale")]
-        if let Some(most) = crate::strands::piece() {
+        if let Some(most) = crate::worker::strands::piece() {
             return recorded::divide(forker, source, zero, fold, reduce, &recorded::Pieces::of(most));
         }
         // Nobody ever wants work.
@@ -259,7 +259,7 @@ where
             |forker| {
                 let _raised = idles.at_the_end();
                 #[cfg(feature = "scale")]
-                if let Some(most) = crate::strands::piece() {
+                if let Some(most) = crate::worker::strands::piece() {
                     let Loop { zero, fold, reduce, .. } = plan;
                     let items = recorded::divide(forker, items, *zero, *fold, *reduce, &recorded::Pieces::of(most));
                     return reduce(sum, items);

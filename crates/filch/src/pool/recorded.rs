@@ -1,5 +1,5 @@
 //! The pool of a recording: one worker, which runs both branches of each fork and tells its thread's
-//! [recorder](crate::strands) when they begin and end.
+//! [recorder](crate::worker::strands) when they begin and end.
 //!
 //! It has no task stack, so the limits of its fronts admit nothing, and every fork and join comes here: a push begins
 //! the first branch; the end of the fork runs the second as a thief would, and returns it as done.
@@ -18,9 +18,9 @@ use crate::fork::job::{self, Body};
 use crate::fork::slot::{Job, Slot};
 use crate::machine::processors::Places;
 use crate::protocol::{order::Height, state::Settled};
-use crate::strands;
 use crate::worker::core::Core;
 use crate::worker::plumbing::{Plumbing, Pool, Room};
+use crate::worker::strands;
 
 /// The pool of a [recording](crate::scale::Recording), for programs in handle style: `fn f(w: Worker<'_, Recorded>)`,
 /// or `fn f<P: Pool>(w: Worker<'_, P>)`. It has one worker. With the feature `scale`.

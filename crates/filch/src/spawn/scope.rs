@@ -18,12 +18,12 @@ use crate::protocol::latch::Waiter as _;
 use crate::shared::common::Common;
 #[cfg(doc)]
 use crate::shared::policy::Wait;
-use crate::strands;
 use crate::tasks::handle::{Worker, with_handle};
 use crate::tasks::levels::Level;
 use crate::threads::thread_pool::ThreadPool;
 use crate::unwind::{AbortOnUnwind, FirstPanic};
 use crate::worker::latch::{self, Latch, Waiter};
+use crate::worker::strands;
 use crate::worker::{detached::spawn_detached_here, home::current_home, plumbing::Pool};
 
 /// A scope for tasks that borrow from outside it: see [`scope()`] and [`Worker::scope`].

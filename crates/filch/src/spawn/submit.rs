@@ -14,12 +14,12 @@ use std::thread;
 use filch_memory::{Atomic, Memory, Native, Ordering};
 
 use crate::fork::{front::Reach, here::Here};
-use crate::strands;
 use crate::tasks::handle::{Worker, with_handle};
 use crate::tasks::levels::Level;
 use crate::threads::thread_pool::ThreadPool;
 use crate::unwind::discard;
 use crate::worker::latch::{self, Latch, Waiter};
+use crate::worker::strands;
 use crate::worker::{detached::spawn_detached_here, home::current_home, plumbing::Pool};
 
 /// A submitted job: a way to its result. It can be [joined](Self::join), looked at, or awaited in any async runtime.

@@ -8,9 +8,9 @@ use filch_queue::clock;
 
 use crate::pool::Recorded;
 use crate::shared::policy::Wait;
-use crate::strands::{self, Clock, Recorder, Scale};
 use crate::tasks::{handle::Worker, join::join};
 use crate::threads::{builder::Builder, thread_pool::ThreadPool};
+use crate::worker::strands::{self, Clock, Recorder, Scale};
 
 /// Settings for recording a computation.
 ///

@@ -15,6 +15,11 @@ pub(crate) mod patience;
 pub(crate) mod per_worker;
 pub(crate) mod plumbing;
 pub(crate) mod stats;
+#[cfg(feature = "scale")]
+pub(crate) mod strands;
+#[cfg(not(feature = "scale"))]
+#[path = "strands/off.rs"]
+pub(crate) mod strands;
 pub(crate) mod trails;
 pub(crate) mod turns;
 mod wake_ups;

@@ -21,8 +21,8 @@ use crate::protocol::order::{Height, Marks};
 use crate::protocol::sleep::Unfenced;
 use crate::protocol::waiting::Sleeper;
 use crate::shared::common::{Common, Spawning};
-use crate::strands;
 use crate::worker::home::Home;
+use crate::worker::strands;
 
 /// Whether the upper bits of a word have room for a height, because no address uses them.
 const HAS_HEIGHTS: bool = cfg!(all(

@@ -56,7 +56,7 @@ pub unsafe trait Plumbing: Known + Send + Sync {
     /// task of another worker, before it claims the task.
     const BY_VICTIM: bool = true;
 
-    /// Whether the pool's worker reports to a [recorder](crate::strands) what it spawns.
+    /// Whether the pool's worker reports to a [recorder](crate::worker::strands) what it spawns.
     const IS_RECORDED: bool = false;
 
     /// Returns why there cannot be such a pool, as a sentence. `by_signal` says whether workers answer thieves in a
