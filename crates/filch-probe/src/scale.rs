@@ -89,12 +89,10 @@ pub(crate) fn scale(flags: &Flags) -> Result {
 /// Returns the program that the text names, with its full name.
 fn parse(text: &str, flags: &Flags) -> Result<(String, Instance)> {
     let workload = Workload::parse(text, |spec| if flags.quick { spec.quick } else { spec.compare }).map_err(usage)?;
-    let params: Vec<_> = workload.params().into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-    // Once more, since only this fails if it does not fit into memory.
-    let program = Workload::new(workload.name(), &params).and_then(|workload| workload.prepare()).map_err(usage)?;
-    if program.kind() != Kind::ForkJoin {
+    if workload.kind() != Kind::ForkJoin {
         return Err(usage(format!("{} does not fork and join: its tasks have no span", workload.name())));
     }
+    let program = workload.fitting().and_then(|workload| workload.prepare()).map_err(usage)?;
     Ok((text.to_owned(), program))
 }
 

@@ -302,3 +302,21 @@ fn a_panic_in_a_panic_handler_ends_the_process() {
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success() && told.contains("a panic handler panicked; aborting"), "{told}");
 }
+
+#[test]
+#[ignore = "run by another"]
+fn records_by_a_clock_that_panics() {
+    static IS_BROKEN: AtomicBool = AtomicBool::new(false);
+    let recording = filch::scale::Recording::new().clock(|| u64::from(!IS_BROKEN.load(SeqCst)).checked_sub(1).unwrap());
+    recording.measure(|| {
+        IS_BROKEN.store(true, SeqCst);
+        filch::join(|| (), || ())
+    });
+}
+
+#[test]
+fn a_panic_in_the_clock_of_a_recording_ends_the_process() {
+    let output = child("records_by_a_clock_that_panics", &[]);
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && told.contains("the clock of a recording panicked; aborting"), "{told}");
+}

@@ -215,9 +215,23 @@ impl Workload {
     /// # Errors
     /// If there is no such workload, parameter or value, or if its data do not fit into memory.
     pub fn new(name: &str, set: &[(String, String)]) -> Result<Self, ParamError> {
-        let workload = Self::of_any_size(name, set)?;
-        check_memory(workload.name(), workload.memory_bytes())?;
-        Ok(workload)
+        Self::of_any_size(name, set)?.fitting()
+    }
+
+    /// Returns the workload if its data fit into memory.
+    ///
+    /// ```
+    /// use filch_catalogue::Workload;
+    ///
+    /// let sort = |n: &str| Workload::of_any_size("cilksort", &[("n".to_owned(), n.to_owned())]).unwrap();
+    /// assert!(sort("1000").fitting().is_ok() && sort("1000000000000").fitting().is_err());
+    /// ```
+    ///
+    /// # Errors
+    /// If they do not.
+    pub fn fitting(self) -> Result<Self, ParamError> {
+        check_memory(self.name(), self.memory_bytes())?;
+        Ok(self)
     }
 
     /// As [`Workload::new`], even if its data do not fit into memory: to describe it, not to run it.

@@ -21,5 +21,5 @@ pub(crate) mod block_size;
 pub(crate) mod divisible;
 pub(crate) mod forker;
 #[cfg(feature = "scale")]
-mod recorded;
+mod pieces;
 pub(crate) mod run;

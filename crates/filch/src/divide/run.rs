@@ -12,7 +12,7 @@ use super::block_size::Pace;
 use super::divisible::{Divisible, cut};
 use super::forker::{Forker, Lent, Place, Work};
 #[cfg(feature = "scale")]
-use super::recorded;
+use super::pieces::Pieces;
 
 /// The operations of a loop.
 struct Loop<'l, Z, F, R> {
@@ -147,8 +147,8 @@ where
         feed(forker, source, zero(), &plan)
     } else if workers == 1 {
         #[cfg(feature = "scale")]
-        if let Some(most) = crate::worker::strands::piece() {
-            return recorded::divide(forker, source, zero, fold, reduce, &recorded::Pieces::of(most));
+        if let Some(pieces) = Pieces::here() {
+            return divide_recorded(forker, source, &plan, &pieces);
         }
         // Nobody ever wants work.
         forker.within(|forker| fold(forker, zero(), source))
@@ -220,7 +220,7 @@ where
 const FIXED_LEAF: usize = 512;
 
 /// Runs a loop on a tree that depends only on the length. Its leaves may fork.
-pub(crate) fn divide_fixed<K, D, T, Z, F, R>(mut forker: K, source: D, zero: &Z, fold: &F, reduce: &R) -> T
+pub(crate) fn divide_fixed<K, D, T, Z, F, R>(forker: K, source: D, zero: &Z, fold: &F, reduce: &R) -> T
 where
     K: Forker,
     D: Divisible,
@@ -229,15 +229,42 @@ where
     F: for<'b> Fn(K::Branch<'b>, T, D) -> T + Sync,
     R: Fn(T, T) -> T + Sync,
 {
+    halve(forker, source, &|length| length <= FIXED_LEAF, &|forker, items| fold(forker, zero(), items), reduce)
+}
+
+/// Runs a loop whose strands are recorded. Its pieces may fork.
+#[cfg(feature = "scale")]
+fn divide_recorded<K, D, T, Z, F, R>(forker: K, source: D, plan: &Loop<'_, Z, F, R>, pieces: &Pieces) -> T
+where
+    K: Forker,
+    D: Divisible,
+    T: Send,
+    Z: Fn() -> T + Sync,
+    F: for<'b> Fn(K::Branch<'b>, T, D) -> T + Sync,
+    R: Fn(T, T) -> T + Sync,
+{
+    let run =
+        |forker: K::Branch<'_>, items: D| pieces.run(items.length(), || (plan.fold)(forker, (plan.zero)(), items));
+    halve(forker, source, &|length| pieces.is_one(length), &run, plan.reduce)
+}
+
+/// Runs a loop in halves of halves, down to leaves.
+fn halve<K, D, T, L, F, R>(mut forker: K, source: D, is_leaf: &L, run: &F, reduce: &R) -> T
+where
+    K: Forker,
+    D: Divisible,
+    T: Send,
+    L: Fn(usize) -> bool + Sync,
+    F: for<'b> Fn(K::Branch<'b>, D) -> T + Sync,
+    R: Fn(T, T) -> T + Sync,
+{
     let length = source.length();
-    if length <= FIXED_LEAF {
-        return forker.within(|forker| fold(forker, zero(), source));
+    if is_leaf(length) {
+        return forker.within(|forker| run(forker, source));
     }
     let (left, right) = cut(source, length / 2);
-    let (left, right) = forker.fork(
-        |forker| divide_fixed(forker, left, zero, fold, reduce),
-        |forker| divide_fixed(forker, right, zero, fold, reduce),
-    );
+    let (left, right) = forker
+        .fork(|forker| halve(forker, left, is_leaf, run, reduce), |forker| halve(forker, right, is_leaf, run, reduce));
     reduce(left, right)
 }
 
@@ -259,10 +286,8 @@ where
             |forker| {
                 let _raised = idles.at_the_end();
                 #[cfg(feature = "scale")]
-                if let Some(most) = crate::worker::strands::piece() {
-                    let Loop { zero, fold, reduce, .. } = plan;
-                    let items = recorded::divide(forker, items, *zero, *fold, *reduce, &recorded::Pieces::of(most));
-                    return reduce(sum, items);
+                if let Some(pieces) = Pieces::here() {
+                    return (plan.reduce)(sum, divide_recorded(forker, items, plan, &pieces));
                 }
                 divide(forker, items, sum, plan, &mut Pace::start())
             },

@@ -64,15 +64,15 @@ impl Default for Recording {
 }
 
 impl Recording {
-    /// Records time. A theft costs 5 µs, and loops split into pieces of 5 µs.
+    /// Records time. A theft costs 5 µs, and loops split into pieces of 5 µs. For an example see [`Recording`].
     pub fn new() -> Self {
-        const MICROSECONDS: u64 = 5_000;
-        Self { clock: None, theft: MICROSECONDS, piece: MICROSECONDS }
+        const FIVE_MICROSECONDS: u64 = 5_000;
+        Self { clock: None, theft: FIVE_MICROSECONDS, piece: FIVE_MICROSECONDS }
     }
 
-    /// Sets a clock of your own, which is read on the thread that runs the computation. It neither goes back nor
-    /// panics. The lengths that are set and reported are then in its units; until they are set, thefts cost nothing,
-    /// and loops split into single items.
+    /// Sets a clock of your own, which is read on the thread that runs the computation. It does not go back, and if it
+    /// panics during the computation, the process ends. The lengths that are set and reported are then in its units;
+    /// until they are set, thefts cost nothing, and loops split into single items. For an example see [`Recording`].
     pub fn clock(self, now: fn() -> u64) -> Self {
         Self { clock: Some(now), theft: 0, piece: 0 }
     }
@@ -103,7 +103,7 @@ impl Recording {
         Self { piece: length, ..self }
     }
 
-    /// Runs `f` in closure style, and records it.
+    /// Runs `f` in closure style, and records it. For an example see [`Recording`].
     ///
     /// # Panics
     /// If `f` does, with its payload; or if the system refuses a thread.

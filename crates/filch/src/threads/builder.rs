@@ -427,7 +427,7 @@ impl<P: Pool> Builder<P> {
         let waiting = (self.wait, self.leaps);
         let (mut common, spawned) = Common::new(workers, waiting, self.habits, ticks, guests, kept_back, places);
         common.on_panic.clone_from(&self.on_panic);
-        // Such a pool needs none; without them, every job is spawned on the path that reports it.
+        // Without barriers, a worker spawns each job by the path that tells the recorder. One worker needs none.
         common.has_barriers &= !P::IS_RECORDED;
         if let Some(Interrupts { by: By::Thief, period, .. }) = self.interrupts.filter(|_| by.is_some()) {
             common.calls = Some(Arc::new(Calls::every(period)));

@@ -209,9 +209,7 @@ impl Own<'_, Home> {
 
     #[inline(never)]
     fn spawn_rarely(self, job: Spawned, height: Height) {
-        if !self.common.has_barriers {
-            strands::spawned(job.address());
-        }
+        strands::spawned(job.address());
         let position = self.spawns();
         if self.with_marks(|marks| marks.note(height, position)) {
             self.stack_front().limits.raise_floor(self.floor());

@@ -1,11 +1,12 @@
 //! The current thread's recorder, and what the scheduler tells it.
 //!
 //! Invariant: the recorder is out of its place only while one of these functions uses it, which runs no code of the
-//! program's but its clock.
+//! program's but its clock, and does not unwind: a fork is then half pushed or half popped.
 
 use std::cell::Cell;
 
 use super::recorder::Recorder;
+use crate::unwind::abort_on_panic;
 
 thread_local! {
     static CURRENT: Cell<Option<Box<Recorder>>> = const { Cell::new(None) };
@@ -16,7 +17,7 @@ thread_local! {
 fn with<R>(f: impl FnOnce(&mut Recorder) -> R) -> Option<R> {
     CURRENT.with(|current| {
         let mut recorder = current.take()?;
-        let result = f(&mut recorder);
+        let result = abort_on_panic("the clock of a recording panicked", || f(&mut recorder));
         current.set(Some(recorder));
         Some(result)
     })
@@ -70,20 +71,20 @@ pub(crate) fn spawned(job: usize) {
 
 /// Runs the job at this address.
 pub(crate) fn in_job<R>(job: usize, run: impl FnOnce() -> R) -> R {
-    let is_recorded = with(|recorder| recorder.job_begins(job)).is_some();
-    let result = run();
-    if is_recorded {
-        with(Recorder::job_ends);
-    }
-    result
+    between(|recorder| recorder.job_begins(job), run, Recorder::job_ends)
 }
 
 /// Waits for a scope or something else.
 pub(crate) fn in_wait<R>(is_for_scope: bool, wait: impl FnOnce() -> R) -> R {
-    let is_recorded = with(|recorder| recorder.wait_begins(is_for_scope)).is_some();
-    let result = wait();
+    between(|recorder| recorder.wait_begins(is_for_scope), wait, Recorder::wait_ends)
+}
+
+/// Runs `f`, and tells the recorder before and after it, if this thread records before.
+fn between<R>(begin: impl FnOnce(&mut Recorder), f: impl FnOnce() -> R, end: fn(&mut Recorder)) -> R {
+    let is_recorded = with(begin).is_some();
+    let result = f();
     if is_recorded {
-        with(Recorder::wait_ends);
+        with(end);
     }
     result
 }

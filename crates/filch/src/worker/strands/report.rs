@@ -106,8 +106,10 @@ impl Scale {
     /// How many times longer the work is than the span: no number of workers gives a greater speed-up.
     ///
     /// ```
-    /// let scale = filch::scale::measure(|| filch::join(|| 1, || 2)).scale;
-    /// assert!((1.0..=2.0).contains(&scale.parallelism()));
+    /// thread_local!(static NOW: std::cell::Cell<u64> = const { std::cell::Cell::new(0) });
+    /// let recording = filch::scale::Recording::new().clock(|| NOW.get());
+    /// let spin = || NOW.set(NOW.get() + 100);
+    /// assert_eq!(recording.measure(|| filch::join(spin, spin)).scale.parallelism(), 2.0);
     /// ```
     pub fn parallelism(&self) -> f64 {
         ratio(self.work, self.span)
@@ -180,7 +182,7 @@ impl Scale {
     }
 }
 
-/// The quotient, or 1 if both are 0.
+/// The quotient, or 1 if there is nothing to divide by.
 fn ratio(part: u64, whole: u64) -> f64 {
     if whole == 0 { 1.0 } else { part as f64 / whole as f64 }
 }
