@@ -7,6 +7,7 @@ use bvh::bvh::Bvh;
 use bvh::ray::Ray;
 use nalgebra::{Point3, Vector3};
 
+use crate::checksum::checksum;
 use crate::numbers::numbers;
 
 #[derive(Clone)]
@@ -49,6 +50,6 @@ pub(crate) fn make() -> Box<dyn FnMut() -> u64> {
         let hits = tree.traverse(&ray, &spheres);
         let expected = spheres.iter().filter(|sphere| ray.intersects_aabb(&sphere.aabb())).count();
         assert!(hits.len() == expected && expected > 10);
-        spheres.iter().fold(hits.len() as u64, |sum, sphere| sum.wrapping_mul(31).wrapping_add(sphere.node as u64))
+        checksum(spheres.iter().map(|sphere| sphere.node as u64)) ^ hits.len() as u64
     })
 }

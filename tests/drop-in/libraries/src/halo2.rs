@@ -1,6 +1,7 @@
 //! halo2_proofs: proves that a number of a recursive sequence is known, and verifies the proof. Curve sums are split in
 //! scopes, a spawned task for each thread, and the Fourier transforms by joins (feature `multicore`).
 
+use crate::checksum::checksum;
 use halo2_proofs::{
     circuit::{Layouter, SimpleFloorPlanner, Value},
     pasta::{EqAffine, Fp},
@@ -89,6 +90,6 @@ pub(crate) fn make() -> Box<dyn FnMut() -> u64> {
         let mut transcript = Blake2bRead::<_, EqAffine, Challenge255<_>>::init(&proof[..]);
         let strategy = SingleVerifier::new(&params);
         plonk::verify_proof(&params, proving.get_vk(), strategy, &[&[&public]], &mut transcript).unwrap();
-        proof.iter().fold(0, |sum: u64, &byte| sum.wrapping_mul(31).wrapping_add(byte.into()))
+        checksum(proof)
     })
 }

@@ -6,6 +6,7 @@ use imageproc::image::imageops::{crop_imm, grayscale};
 use imageproc::image::{Rgb, RgbImage};
 use imageproc::template_matching::{MatchTemplateMethod, find_extremes, match_template_parallel};
 
+use crate::checksum::checksum;
 use crate::picture::picture;
 
 const WIDTH: u32 = 480;
@@ -20,8 +21,6 @@ pub(crate) fn make() -> Box<dyn FnMut() -> u64> {
         let errors = match_template_parallel(&turned, &piece, MatchTemplateMethod::SumOfSquaredErrors);
         let found = find_extremes(&errors);
         assert_eq!((found.min_value, found.min_value_location), (0.0, (200, 150)));
-        turned.iter().fold(found.max_value.to_bits().into(), |sum: u64, byte| {
-            sum.wrapping_mul(31).wrapping_add(u64::from(*byte))
-        })
+        checksum(turned.iter().copied()) ^ u64::from(found.max_value.to_bits())
     })
 }

@@ -7,6 +7,7 @@ use zune_core::colorspace::ColorSpace;
 use zune_core::options::EncoderOptions;
 use zune_jpegxl::JxlSimpleEncoder;
 
+use crate::checksum::checksum;
 use crate::picture::picture;
 
 const WIDTH: usize = 1600;
@@ -23,6 +24,6 @@ pub(crate) fn make() -> Box<dyn FnMut() -> u64> {
         let mut pixels = vec![0_u8; picture.len()];
         assert_eq!(render.stream().write_to_buffer(&mut pixels), pixels.len());
         assert_eq!(pixels, picture);
-        pixels.iter().step_by(101).fold(0, |sum: u64, byte| sum.wrapping_mul(31).wrapping_add(u64::from(*byte)))
+        checksum(pixels.into_iter().step_by(101))
     })
 }

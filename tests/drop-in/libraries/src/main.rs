@@ -4,6 +4,7 @@
 mod ark_ec;
 mod blake3;
 mod bvh;
+mod checksum;
 mod dashmap;
 mod dssim;
 mod exr;
@@ -20,6 +21,7 @@ mod jxl_oxide;
 mod linfa;
 mod lopdf;
 mod ndarray;
+mod neighbours;
 mod parallel_disk_usage;
 mod petgraph;
 mod picture;

@@ -7,6 +7,7 @@ use tokenizers::normalizers::unicode::NFC;
 use tokenizers::pre_tokenizers::byte_level::ByteLevel;
 use tokenizers::{AddedToken, Tokenizer};
 
+use crate::checksum::checksum;
 use crate::numbers::numbers;
 
 /// Returns a run: trains a vocabulary of 400 tokens on 500 lines, and encodes these.
@@ -35,6 +36,6 @@ pub(crate) fn make() -> Box<dyn FnMut() -> u64> {
         let sentences: Vec<&[u32]> = encodings.iter().map(|encoding| encoding.get_ids()).collect();
         let decoded = tokenizer.decode_batch(&sentences, false).unwrap();
         assert!(decoded.iter().zip(&lines).all(|(decoded, line)| decoded.trim() == line));
-        sentences.iter().copied().flatten().fold(0, |sum: u64, id| sum.wrapping_mul(31).wrapping_add(u64::from(*id)))
+        checksum(sentences.into_iter().flatten().copied())
     })
 }
