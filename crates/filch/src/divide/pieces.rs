@@ -1,5 +1,5 @@
-//! How a loop divides whose strands are recorded: it is parallel over its items, but a piece of some microseconds is one
-//! strand.
+//! How a loop divides whose strands are recorded: it is parallel over its items, but a piece of some microseconds is
+//! one strand.
 //!
 //! Invariant: one worker runs the whole loop.
 
