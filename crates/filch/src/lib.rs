@@ -231,7 +231,7 @@ mod threads;
 #[cfg(feature = "scale")]
 pub mod scale {
     pub use crate::tasks::record::{Measured, Recording, measure};
-    pub use crate::worker::strands::{Grain, Region, Scale, region};
+    pub use crate::worker::strands::{Grain, Graph, Region, Scale, region};
 }
 #[cfg(feature = "timeline")]
 pub mod timeline;

@@ -57,6 +57,40 @@ fn fib_in_both_styles() {
     }
 }
 
+/// Returns the text of the graph, in which branches shorter than a tenth of `theft` are left out.
+fn graph<R: Send>(theft: u64, f: impl FnOnce() -> R + Send) -> String {
+    recording().theft(theft).measure(f).scale.graph().expect("a short text").to_string()
+}
+
+#[test]
+fn the_graph_is_a_text() {
+    let forks = || {
+        spin(1);
+        filch::join(|| filch::join(|| spin(20), || spin(30)), || spin(400));
+        spin(2);
+    };
+    assert_eq!(graph(0, forks), "1((20|30)|400)2");
+    assert_eq!(graph(250, forks), "1(50|400)2", "a branch of 20 is not worth a theft");
+    assert_eq!(graph(4100, forks), "453");
+    let jobs = || {
+        filch::scope(|s| {
+            spin(1);
+            s.spawn(|s| {
+                spin(20);
+                s.spawn(|_| spin(3));
+            });
+            spin(4);
+        });
+        let job = filch::submit(|| filch::join(|| spin(5), || spin(60)));
+        spin(7);
+        job.join().expect("no panic");
+        filch::spawn(|| spin(80));
+        spin(9);
+    };
+    assert_eq!(graph(0, jobs), "1s0 4{[0 20s1][1 3]}s2 7[2(5|60)]t2s3 9[3 80]");
+    assert_eq!(graph(1000, || catch_unwind(|| filch::join(|| panic!(), || spin(1))).is_err()), "");
+}
+
 #[test]
 fn a_style_within_the_other() {
     let scale = recording().measure_with(|mut w| {

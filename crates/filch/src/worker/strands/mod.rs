@@ -11,9 +11,11 @@
 mod current;
 mod recorder;
 mod report;
+mod tape;
 
 pub use current::region;
 pub use report::{Grain, Region, Scale};
+pub use tape::Graph;
 
 pub(crate) use current::{
     dropped, ended, fork, in_job, in_wait, is_on, joined, piece, rest, second, spawned, start, take, took, work,

@@ -20,6 +20,7 @@
 
 use std::collections::HashMap;
 
+use super::tape::{Place, Tape};
 use crate::machine::thread_time::thread_time;
 
 /// How a recorder tells the time.
@@ -66,6 +67,9 @@ struct Open {
     span: u64,
     burdened: u64,
     work: u64,
+    /// The work at the beginning of the second branch.
+    middle: u64,
+    place: Place,
 }
 
 /// A task that waits while its worker runs a job.
@@ -73,6 +77,8 @@ struct Suspended {
     at: Point,
     region: usize,
     runs: bool,
+    /// The job.
+    job: u64,
 }
 
 /// Records a computation.
@@ -97,10 +103,11 @@ pub(crate) struct Recorder {
     waits: Vec<Option<Point>>,
     /// The latest end of other jobs.
     pub(super) last: Point,
-    /// Where jobs were spawned that have not begun, and in which region, by the job's address.
-    jobs: HashMap<usize, (Point, usize)>,
-    /// Where jobs ended whose results have not been taken.
-    results: HashMap<usize, Point>,
+    /// Where jobs were spawned that have not begun, in which region, and their numbers, by the job's address.
+    jobs: HashMap<usize, (Point, usize, u64)>,
+    /// Where jobs ended whose results have not been taken, and their numbers.
+    results: HashMap<usize, (Point, u64)>,
+    pub(super) tape: Tape,
     /// Memory for points.
     spare: Vec<Vec<u64>>,
     pub(super) work: u64,
@@ -117,6 +124,8 @@ pub(super) const OUTSIDE: usize = 0;
 
 impl Recorder {
     pub(crate) fn new(clock: Clock, piece: u64, theft: u64) -> Self {
+        // A theft that gains less than a tenth of what it costs is of no interest.
+        let tape = Tape::new(theft / 10, clock.rate);
         Self {
             clock,
             cost: 0,
@@ -134,6 +143,7 @@ impl Recorder {
             last: Point::default(),
             jobs: HashMap::new(),
             results: HashMap::new(),
+            tape,
             spare: Vec::new(),
             work: 0,
             works: Vec::new(),
@@ -159,6 +169,7 @@ impl Recorder {
         *strands += 1;
         *sum += ticks;
         self.work += ticks;
+        self.tape.strand(ticks);
         self.at.span += ticks;
         self.at.burdened += ticks;
         if self.region != OUTSIDE {
@@ -212,7 +223,9 @@ impl Recorder {
         self.forks += 1;
         let other = self.here();
         let (span, burdened) = (other.span, other.burdened);
-        self.open.push(Open { other, region: self.region, span, burdened, work: self.work });
+        let place = self.tape.fork();
+        let work = self.work;
+        self.open.push(Open { other, region: self.region, span, burdened, work, middle: work, place });
         self.resume();
     }
 
@@ -223,13 +236,16 @@ impl Recorder {
         std::mem::swap(&mut self.at, &mut open.other);
         self.region = open.region;
         self.at.burdened = self.at.burdened.saturating_add(self.theft);
+        open.middle = self.work;
+        self.tape.second(&mut open.place, self.work - open.work);
         self.resume();
     }
 
     /// The second branch has ended, too.
     pub(super) fn join(&mut self) {
         self.pause();
-        let Some(Open { other, region, span, burdened, work }) = self.open.pop() else { return };
+        let Some(Open { other, region, span, burdened, work, middle, place }) = self.open.pop() else { return };
+        self.tape.join(&place, self.work - middle);
         self.raise(other);
         let in_turn = self.work - work;
         // Otherwise a branch has awaited a job that ran outside the fork.
@@ -244,6 +260,7 @@ impl Recorder {
     pub(super) fn drop_second(&mut self) {
         self.pause();
         let Some(open) = self.open.pop() else { return };
+        self.tape.open(&open.place);
         self.keep(open.other.parts);
         self.region = open.region;
         self.resume();
@@ -255,7 +272,7 @@ impl Recorder {
         self.forks += 1;
         let mut start = self.here();
         start.burdened = start.burdened.saturating_add(self.theft);
-        self.jobs.insert(job, (start, self.region));
+        self.jobs.insert(job, (start, self.region, self.tape.spawns()));
         self.resume();
     }
 
@@ -263,15 +280,18 @@ impl Recorder {
     pub(super) fn job_begins(&mut self, job: usize) {
         let runs = self.runs;
         self.pause();
-        let (start, region) = self.jobs.remove(&job).unwrap_or_else(|| (self.here(), self.region));
+        let spawned = self.jobs.remove(&job);
+        let (start, region, job) = spawned.unwrap_or_else(|| (self.here(), self.region, self.tape.new_job()));
+        self.tape.job_begins(job);
         let at = std::mem::replace(&mut self.at, start);
-        self.suspended.push(Suspended { at, region: std::mem::replace(&mut self.region, region), runs });
+        self.suspended.push(Suspended { at, region: std::mem::replace(&mut self.region, region), runs, job });
         self.resume();
     }
 
     pub(super) fn job_ends(&mut self) {
         self.pause();
-        let Some(Suspended { at, region, runs }) = self.suspended.pop() else { return };
+        let Some(Suspended { at, region, runs, .. }) = self.suspended.pop() else { return };
+        self.tape.job_ends();
         let end = std::mem::replace(&mut self.at, at);
         self.region = region;
         let rest = match self.waits.last_mut() {
@@ -288,10 +308,14 @@ impl Recorder {
     pub(super) fn wait_begins(&mut self, is_for_scope: bool) {
         self.pause();
         self.waits.push(is_for_scope.then(Point::default));
+        if is_for_scope {
+            self.tape.wait_begins();
+        }
     }
 
     pub(super) fn wait_ends(&mut self) {
         if let Some(Some(latest)) = self.waits.pop() {
+            self.tape.wait_ends();
             self.raise(latest);
         }
         self.resume();
@@ -301,7 +325,9 @@ impl Recorder {
     pub(super) fn ended(&mut self, result: usize) {
         self.pause();
         let end = self.here();
-        self.results.insert(result, end);
+        if let Some(&Suspended { job, .. }) = self.suspended.last() {
+            self.results.insert(result, (end, job));
+        }
         self.resume();
     }
 
@@ -314,7 +340,8 @@ impl Recorder {
     /// The current strand takes the result.
     pub(super) fn takes(&mut self, result: usize) {
         self.pause();
-        if let Some(end) = self.results.remove(&result) {
+        if let Some((end, job)) = self.results.remove(&result) {
+            self.tape.awaits(job);
             self.raise(end);
         }
         self.resume();

@@ -3,9 +3,11 @@
 //! Invariant: the regions' shares add up to the work, and to the span, but for rounding.
 
 use std::fmt;
+use std::io::{self, Write};
 use std::time::Duration;
 
 use super::recorder::{OUTSIDE, Recorder};
+use super::tape::Graph;
 
 /// The work and span of a computation: see [`scale`](crate::scale). Displayed, it begins with a sentence that says how
 /// many workers can help.
@@ -32,6 +34,7 @@ pub struct Scale {
     pub forks: u64,
     regions: Vec<Region>,
     grains: Vec<Grain>,
+    graph: Option<Graph>,
     is_time: bool,
 }
 
@@ -75,7 +78,7 @@ impl Scale {
     pub(crate) fn of(mut recorder: Recorder) -> Self {
         let last = std::mem::take(&mut recorder.last);
         recorder.raise(last);
-        let Recorder { clock, at, work, works, names, forks, grains, theft, .. } = recorder;
+        let Recorder { clock, at, work, works, names, forks, grains, theft, tape, .. } = recorder;
         let units = |ticks: u64| (ticks as f64 / clock.rate).round() as u64;
         let part = |part: usize| at.parts.get(part).copied().unwrap_or(0);
         let region = |(index, name)| Region { name: Some(name), work: units(works[index]), span: units(part(index)) };
@@ -99,6 +102,7 @@ impl Scale {
             forks,
             regions,
             grains: grains.map(grain).collect(),
+            graph: tape.end(),
             is_time: clock.is_time,
         }
     }
@@ -133,6 +137,45 @@ impl Scale {
     /// The strands by length, in powers of two of the clock's ticks, shortest first. For an example see [`Grain`].
     pub fn grains(&self) -> &[Grain] {
         &self.grains
+    }
+
+    /// The graph itself; `None` if its text would have passed half a gigabyte. For an example see [`Graph`].
+    pub fn graph(&self) -> Option<&Graph> {
+        self.graph.as_ref()
+    }
+
+    /// Writes all this, and the graph, as an object of JSON in one line. `filch scale FILE`, of the repository, draws
+    /// it, and says how fast the program would be on more processors.
+    ///
+    /// ```
+    /// let measured = filch::scale::measure(|| filch::join(|| 1, || 2));
+    /// let mut json = Vec::new();
+    /// measured.scale.write_json(&mut json, "two numbers")?;
+    /// assert!(json.starts_with(b"{\"program\":\"two numbers\",\"unit\":\"ns\",\"work\":"));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write_json(&self, mut out: impl Write, program: &str) -> io::Result<()> {
+        let (program, unit) = (quoted(program), if self.is_time { "\"ns\"" } else { "null" });
+        let Self { work, span, burdened_span, theft, forks, .. } = self;
+        write!(out, "{{\"program\":{program},\"unit\":{unit},\"work\":{work},\"span\":{span},")?;
+        write!(out, "\"theft\":{theft},\"burdened_span\":{burdened_span},\"forks\":{forks},")?;
+        write!(out, "\"median_grain\":{},\"sentence\":{}", self.median_grain(), quoted(&self.sentence()))?;
+        let region = |Region { name, work, span }: &Region| {
+            let name = name.map_or("null".to_owned(), quoted);
+            format!("{{\"name\":{name},\"work\":{work},\"span\":{span}}}")
+        };
+        write!(out, ",\"regions\":[{}]", self.regions.iter().map(region).collect::<Vec<_>>().join(","))?;
+        let grain = |Grain { from, strands, work }: &Grain| format!("[{from},{strands},{work}]");
+        write!(out, ",\"grains\":[{}]", self.grains.iter().map(grain).collect::<Vec<_>>().join(","))?;
+        if let Some(graph) = &self.graph {
+            let (least, left_out) = (graph.least, graph.left_out);
+            write!(out, ",\"least_branch\":{least},\"forks_left_out\":{left_out},\"graph\":\"{graph}\"")?;
+        }
+        writeln!(out, "}}")?;
+        out.flush()
     }
 
     /// The [length](Grain::from) of strands of which half of the work consists of shorter ones, the other half of
@@ -185,6 +228,19 @@ impl Scale {
 /// The quotient, or 1 if there is nothing to divide by.
 fn ratio(part: u64, whole: u64) -> f64 {
     if whole == 0 { 1.0 } else { part as f64 / whole as f64 }
+}
+
+/// The text as a string of JSON.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            _ if c.is_control() => quoted += &format!("\\u{:04x}", u32::from(c)),
+            _ => quoted.push(c),
+        }
+    }
+    quoted + "\""
 }
 
 impl fmt::Display for Scale {
