@@ -95,7 +95,7 @@ impl Tree {
         self.first.len() as u64 - 1
     }
 
-    fn children(&self, node: u32) -> std::ops::Range<u32> {
+    pub(crate) fn children(&self, node: u32) -> std::ops::Range<u32> {
         self.first[node as usize]..self.first[node as usize + 1]
     }
 }

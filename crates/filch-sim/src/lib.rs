@@ -25,6 +25,7 @@ mod chance;
 pub mod check;
 mod dag;
 mod engine;
+pub mod forecast;
 pub mod lace;
 #[cfg(test)]
 mod lemmas;
