@@ -9,6 +9,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use filch_catalogue::console::flags::{Output, count, workers};
 
+use crate::scale::COSTS;
+
 pub(crate) use session::{Against, Session, Size, Tables};
 
 /// Parses a parameter with several values.
@@ -19,6 +21,16 @@ fn swept(text: &str) -> Result<(String, Vec<String>), String> {
         return Err("a value is missing".to_owned());
     }
     Ok((name, values))
+}
+
+/// Parses a cost.
+fn cost(text: &str) -> Result<(String, u32), String> {
+    let (name, cost) = filch_catalogue::assignment(text)?;
+    if !COSTS.contains(&&*name) {
+        return Err(format!("there is no cost `{name}`: there are {}", COSTS.join(", ")));
+    }
+    let number = cost.parse().map_err(|_| format!("`{cost}` is not a number of nanoseconds below 2³²"))?;
+    Ok((name, number))
 }
 
 /// Compares work-stealing schedulers on real programs.
@@ -56,9 +68,8 @@ pub(crate) enum Verb {
     /// Checks shipped queues and protocols: explores every execution of small programs on abstract machines
     #[command(disable_help_flag = true)]
     Check(Passed),
-    /// Records programs on one thread: their work and span, and how many workers can help
-    #[command(disable_help_flag = true)]
-    Scale(Passed),
+    /// Records programs on one thread: their work and span, how many workers can help, and how fast they would be
+    Scale(Scale),
     /// Stresses queues with an owner and thieves, or runs random programs: is every task taken once?
     #[command(disable_help_flag = true)]
     Stress(Passed),
@@ -252,6 +263,49 @@ pub(crate) struct Trace {
     /// Print only errors and warnings
     #[arg(long, short)]
     pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A program runs once on one thread, some times slower than otherwise. The burdened parallelism is the parallelism if the
+second branch of each fork must be stolen. Forecasts simulate the recorded graph, with costs that are measured here.
+
+Examples:
+  filch scale cilksort queens -o scale.html               two programs of the laboratory
+  filch scale uts:tree=T3 --closures --json scale.jsonl
+  filch scale --command 'target/release/mine input.txt'   a program of yours over filch's rayon-core
+  filch scale cilksort --against scale.jsonl              what a change did to work and span
+  filch scale scale.jsonl --workers 48,1024 --pools split,chase-lev,pdq-s --costs theft=500,wake=30000")]
+pub(crate) struct Scale {
+    /// Fork-join programs, with parameters as in fib:n=40:cutoff=3; or files of recordings, ending in .json or .jsonl
+    #[arg(value_name = "PROGRAM|FILE", required_unless_present = "command")]
+    pub(crate) programs: Vec<String>,
+    /// A command for a shell, which runs a program built with filch's rayon-core
+    #[arg(long)]
+    pub(crate) command: Option<String>,
+    /// Run small sizes
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Run programs in closure style, not by handle
+    #[arg(long)]
+    pub(crate) closures: bool,
+    /// Numbers of workers to forecast for
+    #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [1, 2, 4, 8, 16, 32, 64], value_parser = workers(), allow_negative_numbers = true)]
+    pub(crate) workers: Vec<u16>,
+    /// Pools whose rules the forecast follows: split, split:leapfrog, wool, chase-lev, pdq-r or pdq-s
+    #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = "split")]
+    pub(crate) pools: Vec<String>,
+    /// What a fork, a theft or waking a worker costs, in nanoseconds, such as theft=900 [default: as measured here]
+    #[arg(long, value_name = "NAME=NS", value_delimiter = ',', value_parser = cost)]
+    pub(crate) costs: Vec<(String, u32)>,
+    /// Recordings of the same programs, to compare work and span with
+    #[arg(long, value_name = "FILE")]
+    pub(crate) against: Option<PathBuf>,
+    /// File for a page
+    #[arg(long = "output", short = 'o', value_name = "FILE")]
+    pub(crate) page: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) output: Output,
 }
 
 #[derive(Debug, Args)]

@@ -24,6 +24,7 @@ mod record;
 mod records;
 mod rounds;
 mod runners;
+mod scale;
 mod scheduler;
 mod session;
 mod sources;

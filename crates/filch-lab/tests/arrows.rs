@@ -47,8 +47,8 @@ const TABLE: &[Row] = &[
             "filch-peers",
         ],
     ),
-    // Only descriptions: it must not use a scheduler or program that it could run, directly or indirectly.
-    ("filch-lab", &["filch-catalogue"]),
+    // Descriptions, and simulated time: it must not use a scheduler that it could measure, directly or indirectly.
+    ("filch-lab", &["filch-catalogue", "filch-sim"]),
 ];
 
 /// A normal or build dependency `from` → `to` within the workspace.

@@ -19,7 +19,7 @@ pub(crate) enum Verb {
     /// Measures what an idle pool costs, how fast it wakes, and what the processor does with stores
     #[command(subcommand)]
     Probe(Probe),
-    /// Records programs on one thread: their work and span, and how many workers can help
+    /// Records programs on one thread, and measures what moving a task costs: lines for `filch scale`
     Scale(Scale),
     /// Stresses queues with an owner and thieves, or runs random programs: is every task taken once?
     Stress(Stress),
@@ -44,16 +44,9 @@ pub(crate) enum Probe {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-A program runs once on one thread, some times slower than otherwise. The burdened parallelism is the parallelism if the
-second branch of each fork must be stolen.
-
-Examples:
-  filch scale cilksort queens
-  filch scale uts:tree=T3 --closures --json -")]
 pub(crate) struct Scale {
     /// Fork-join programs, with parameters as in fib:n=40:cutoff=3
-    #[arg(required = true, value_name = "PROGRAM")]
+    #[arg(value_name = "PROGRAM")]
     pub(crate) programs: Vec<String>,
     /// Run small sizes
     #[arg(long)]
@@ -61,11 +54,9 @@ pub(crate) struct Scale {
     /// Run programs in closure style, not by handle
     #[arg(long)]
     pub(crate) closures: bool,
-    /// What a theft costs
-    #[arg(long, value_name = "NANOSECONDS", default_value = "5000", value_parser = count(0, 1_000_000_000), allow_negative_numbers = true)]
-    pub(crate) theft: u32,
-    #[command(flatten)]
-    pub(crate) output: Output,
+    /// What a theft costs, for the burdened span [default: as measured]
+    #[arg(long, value_name = "NANOSECONDS", value_parser = count(0, 1_000_000_000), allow_negative_numbers = true)]
+    pub(crate) theft: Option<u32>,
 }
 
 #[derive(Debug, Args)]

@@ -1,37 +1,36 @@
-//! `filch scale`: the work and span of the laboratory's fork–join programs.
+//! `filch-probe scale`: records fork–join programs for `filch scale`, and measures what moving a task costs here.
+//!
+//! It writes lines of JSON: first the costs, then a recording for each program, as `filch::scale::Scale` writes it.
 
 use std::cell::RefCell;
+use std::hint::{black_box, spin_loop};
 use std::io::Write;
+use std::thread::{available_parallelism, sleep};
+use std::time::{Duration, Instant};
 
+use filch::pool::Split;
 use filch::scale::{Recording, Scale};
-use filch_catalogue::console::json::Lines;
+use filch::{ThreadPool, Worker};
 use filch_catalogue::protocol::Machine;
 use filch_catalogue::{Kind, Workload};
+use filch_memory::{Memory, Native, Ordering};
 use filch_workloads::{Executor, FilchClosures, Instance, Prepare, Program};
 use serde::Serialize;
 
 use crate::commit;
 use crate::error::{Error, Result, usage};
 use crate::flags::Scale as Flags;
-use crate::table;
-use crate::terminal::{colour, count, duration, significant};
 
-/// What is written of a program. Lengths are in nanoseconds.
+/// What a fork, a theft and a wake-up cost here, in nanoseconds.
 #[derive(Serialize)]
-struct Line {
-    scale: String,
-    style: &'static str,
-    work: u64,
-    span: u64,
-    parallelism: f64,
-    theft: u64,
-    burdened_span: u64,
-    burdened_parallelism: f64,
-    forks: u64,
-    median_grain: u64,
-    /// The least length of strands, their number, and their sum.
-    grains: Vec<[u64; 3]>,
-    sentence: String,
+struct Costs {
+    /// A fork and its join on the default pool, if nobody steals.
+    fork: f64,
+    /// From a fork to the beginning of its second branch on a worker that looks for a task; `None` if it cannot be
+    /// measured here.
+    theft: Option<u64>,
+    /// What it takes longer if that worker sleeps.
+    wake: Option<u64>,
     machine: Machine,
     commit: String,
 }
@@ -57,36 +56,21 @@ impl Executor for Recorder {
 
 pub(crate) fn scale(flags: &Flags) -> Result {
     let programs = flags.programs.iter().map(|text| parse(text, flags)).collect::<Result<Vec<_>>>()?;
-    let mut lines = flags.output.json.as_deref().map(Lines::create).transpose()?;
-    let (mut rows, mut sentences) = (Vec::new(), Vec::new());
+    let costs = costs(flags.closures);
+    let mut out = std::io::stdout().lock();
+    let line = serde_json::to_string(&costs).expect("numbers and texts");
+    writeln!(out, "{line}").map_err(Error::Output)?;
+    let recording = match flags.theft.map(u64::from).or(costs.theft) {
+        Some(theft) => Recording::new().theft(theft),
+        None => Recording::new(),
+    };
     for (name, mut program) in programs {
-        let scale = record(&name, &mut program, flags)?;
-        let text = scale.to_string();
-        let sentence = text.lines().next().unwrap_or_default();
-        if let Some(lines) = &mut lines {
-            lines.write(&line(&name, flags, &scale, sentence))?;
-        }
-        let time = |nanoseconds: u64| duration(nanoseconds as f64 / 1e9);
-        rows.push(vec![
-            name.clone(),
-            time(scale.work),
-            time(scale.span),
-            significant(scale.parallelism()),
-            significant(scale.burdened_parallelism()),
-            count(scale.forks as f64),
-            time(scale.median_grain()),
-        ]);
-        sentences.push(format!("{name}: {sentence}"));
-    }
-    if flags.output.talks(lines.as_ref()) {
-        let heads = ["program", "work", "span", "parallelism", "burdened", "forks", "median grain"];
-        let table = table::list(&heads, &rows, colour());
-        writeln!(std::io::stdout(), "{table}\n\n{}", sentences.join("\n")).map_err(Error::Output)?;
+        record(&name, &mut program, &recording, flags.closures)?.write_json(&mut out, &name).map_err(Error::Output)?;
     }
     Ok(())
 }
 
-/// Returns the program that the text names, with its full name.
+/// Returns the program that the text names, with its name.
 fn parse(text: &str, flags: &Flags) -> Result<(String, Instance)> {
     let workload = Workload::parse(text, |spec| if flags.quick { spec.quick } else { spec.compare }).map_err(usage)?;
     if workload.kind() != Kind::ForkJoin {
@@ -97,30 +81,85 @@ fn parse(text: &str, flags: &Flags) -> Result<(String, Instance)> {
 }
 
 /// Runs the program once, and checks its answer.
-fn record(name: &str, program: &mut Instance, flags: &Flags) -> Result<Scale> {
-    let recording = Recording::new().theft(flags.theft.into());
-    let recorder = Recorder { recording, by_closures: flags.closures, scale: RefCell::default() };
+fn record(name: &str, program: &mut Instance, recording: &Recording, by_closures: bool) -> Result<Scale> {
+    let recorder = Recorder { recording: recording.clone(), by_closures, scale: RefCell::default() };
     program.reset();
     let answer = recorder.execute(program);
     program.check(&answer).map_err(|why| Error::FailedBecause(format!("{name}: {why}")))?;
     Ok(recorder.scale.take().expect("it has been recorded"))
 }
 
-fn line(name: &str, flags: &Flags, scale: &Scale, sentence: &str) -> Line {
-    Line {
-        scale: name.to_owned(),
-        style: if flags.closures { "closures" } else { "handles" },
-        work: scale.work,
-        span: scale.span,
-        parallelism: scale.parallelism(),
-        theft: scale.theft,
-        burdened_span: scale.burdened_span,
-        burdened_parallelism: scale.burdened_parallelism(),
-        forks: scale.forks,
-        median_grain: scale.median_grain(),
-        grains: scale.grains().iter().map(|grain| [grain.from, grain.strands, grain.work]).collect(),
-        sentence: sentence.to_owned(),
-        machine: Machine::here(),
-        commit: commit(),
+fn costs(by_closures: bool) -> Costs {
+    const N: u64 = 22;
+    const FORKS: f64 = 28_656.0;
+    let best = |run: &mut dyn FnMut() -> u64| {
+        let time = |_| {
+            let start = Instant::now();
+            black_box(run());
+            start.elapsed().as_nanos() as f64
+        };
+        (0..9).map(time).fold(f64::INFINITY, f64::min)
+    };
+    let pool = |workers| ThreadPool::<Split>::builder().workers(workers).build().ok();
+    let forking = pool(1).map(|pool| {
+        best(&mut || pool.run(|w| if by_closures { by_closure(black_box(N)) } else { by_handle(w, black_box(N)) }))
+    });
+    let serial = best(&mut || alone(black_box(N)));
+    let fork = forking.map_or(0.0, |forking| (forking - serial).max(0.0) / FORKS);
+    let two = pool(2).filter(|_| available_parallelism().is_ok_and(|processors| processors.get() > 1));
+    let after = |pause| two.as_ref().and_then(|pool| delay(pool, pause));
+    let theft = after(Duration::ZERO);
+    let wake = after(Duration::from_millis(2)).zip(theft).map(|(all, theft)| all.saturating_sub(theft));
+    Costs { fork, theft, wake, machine: Machine::here(), commit: commit() }
+}
+
+fn alone(n: u64) -> u64 {
+    if n < 2 { n } else { alone(n - 1) + alone(n - 2) }
+}
+
+fn by_handle(mut w: Worker<'_, Split>, n: u64) -> u64 {
+    if n < 2 {
+        return n;
     }
+    let (a, b) = w.join(|w| by_handle(w, n - 1), |w| by_handle(w, n - 2));
+    a + b
+}
+
+fn by_closure(n: u64) -> u64 {
+    if n < 2 {
+        return n;
+    }
+    let (a, b) = filch::join(|| by_closure(n - 1), || by_closure(n - 2));
+    a + b
+}
+
+/// Returns how many nanoseconds pass until the second branch of a fork begins on the other worker, which has had nothing
+/// to do for this long: the lower quartile, since other programs use the processors at times. `None` if the branch is
+/// seldom stolen.
+fn delay(pool: &ThreadPool<Split>, pause: Duration) -> Option<u64> {
+    const SAMPLES: usize = 101;
+    const LONGEST: Duration = Duration::from_millis(20);
+    let sample = |mut w: Worker<'_, Split>| {
+        let has_begun = <Native as Memory>::AtomicBool::new(false);
+        // A worker that sleeps does not run the pause.
+        sleep(pause);
+        let start = Instant::now();
+        let (was_stolen, begun) = w.join(
+            |_| {
+                // Relaxed: only whether, not after what.
+                while !has_begun.load(Ordering::Relaxed) && start.elapsed() < LONGEST {
+                    spin_loop();
+                }
+                has_begun.load(Ordering::Relaxed)
+            },
+            |_| {
+                has_begun.store(true, Ordering::Relaxed);
+                start.elapsed()
+            },
+        );
+        was_stolen.then_some(begun.as_nanos() as u64)
+    };
+    let mut delays: Vec<u64> = (0..SAMPLES).filter_map(|_| pool.run(sample)).collect();
+    delays.sort_unstable();
+    (delays.len() > SAMPLES / 2).then(|| delays[delays.len() / 4])
 }

@@ -113,14 +113,12 @@ fn queues_are_stressed() {
 #[test]
 fn programs_are_recorded_in_both_styles() {
     for style in [&[][..], &["--closures"]] {
-        let arguments = [&["scale", "fib:n=12", "each", "--quick", "--json", "-"], style].concat();
-        let lines = lines(&arguments);
-        assert_eq!((&lines[0]["scale"], &lines[0]["forks"]), (&"fib:n=12".into(), &232.into()));
-        for line in lines {
-            assert!(
-                line["span"].as_u64() <= line["work"].as_u64() && line["parallelism"].as_f64() >= Some(1.0),
-                "{line}"
-            );
+        let lines = lines(&[&["scale", "fib:n=12", "each", "--quick"], style].concat());
+        let [costs, fib, each] = &lines[..] else { panic!("{lines:?}") };
+        assert!(costs["fork"].as_f64() > Some(0.0), "{costs}");
+        assert_eq!((&fib["program"], &fib["forks"]), (&"fib:n=12".into(), &232.into()));
+        for line in [fib, each] {
+            assert!(line["span"].as_u64() <= line["work"].as_u64() && line["graph"].is_string(), "{line}");
         }
     }
 }

@@ -8,6 +8,7 @@ mod peers;
 mod report;
 mod reproduce;
 mod run;
+mod scale;
 mod trace;
 
 use std::ffi::OsString;
@@ -30,7 +31,7 @@ pub(crate) fn run(verb: Verb) -> Result {
         Verb::Report(flags) => report::report(&flags),
         Verb::Build(flags) => build::build(&flags),
         Verb::Check(passed) => hand_over(&Executable::Check, &with("check", passed.arguments)),
-        Verb::Scale(passed) => hand_over(&Executable::Probe, &with("scale", passed.arguments)),
+        Verb::Scale(flags) => scale::scale(&flags),
         Verb::Stress(passed) => hand_over(&Executable::Probe, &with("stress", passed.arguments)),
         Verb::Probe(passed) => hand_over(&Executable::Probe, &with("probe", passed.arguments)),
         Verb::Simulate(passed) => hand_over(&Executable::Simulate, &with("simulate", passed.arguments)),

@@ -173,6 +173,11 @@ impl Graph {
         self.ops.iter().map(strand).sum()
     }
 
+    /// The number of strands.
+    pub fn strands(&self) -> usize {
+        self.ops.iter().filter(|op| matches!(op, Op::Strand(_))).count()
+    }
+
     /// The number of forks and spawned jobs.
     pub fn forks(&self) -> u64 {
         self.ops.iter().filter(|op| matches!(op, Op::Fork { .. } | Op::Spawn(_))).count() as u64

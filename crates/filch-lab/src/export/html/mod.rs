@@ -9,10 +9,12 @@ mod figures;
 mod overview;
 mod probe;
 mod programs;
+mod scale;
 
 pub(crate) use figures::Figures;
 pub(crate) use overview::overview;
 pub(crate) use probe::probe_page;
+pub(crate) use scale::scale_page;
 
 use std::time::{Duration, SystemTime};
 

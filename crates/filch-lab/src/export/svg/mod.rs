@@ -25,6 +25,7 @@ macro_rules! put {
 }
 
 mod axis;
+mod bars;
 mod chart;
 pub(crate) mod files;
 mod lines;
@@ -34,6 +35,7 @@ mod speedup;
 mod sweep;
 
 use axis::{Axis, Scale};
+pub(crate) use bars::bars;
 pub(crate) use chart::{Chart, Look, Series};
 pub(crate) use palette::Palette;
 pub(crate) use speedup::{Over, speedup};
