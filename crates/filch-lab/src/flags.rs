@@ -267,7 +267,7 @@ pub(crate) struct Trace {
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A program runs once on one thread, some times slower than otherwise. The burdened parallelism is the parallelism if the
+A program runs on one thread, some times slower than otherwise. The burdened parallelism is the parallelism if the
 second branch of each fork must be stolen. Forecasts simulate the recorded graph, with costs that are measured here.
 
 Examples:

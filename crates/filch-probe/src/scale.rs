@@ -80,13 +80,25 @@ fn parse(text: &str, flags: &Flags) -> Result<(String, Instance)> {
     Ok((text.to_owned(), program))
 }
 
-/// Runs the program once, and checks its answer.
+/// Runs the program and checks its answer, up to five times in a second, and returns the recording with the least span:
+/// what the system does meanwhile only makes strands longer.
 fn record(name: &str, program: &mut Instance, recording: &Recording, by_closures: bool) -> Result<Scale> {
+    const RUNS: usize = 5;
+    const ENOUGH: Duration = Duration::from_secs(1);
     let recorder = Recorder { recording: recording.clone(), by_closures, scale: RefCell::default() };
-    program.reset();
-    let answer = recorder.execute(program);
-    program.check(&answer).map_err(|why| Error::FailedBecause(format!("{name}: {why}")))?;
-    Ok(recorder.scale.take().expect("it has been recorded"))
+    let start = Instant::now();
+    let mut best: Option<Scale> = None;
+    for _ in 0..RUNS {
+        program.reset();
+        let answer = recorder.execute(program);
+        program.check(&answer).map_err(|why| Error::FailedBecause(format!("{name}: {why}")))?;
+        let scale = recorder.scale.take().expect("it has been recorded");
+        best = Some(best.filter(|best| best.span <= scale.span).unwrap_or(scale));
+        if start.elapsed() > ENOUGH {
+            break;
+        }
+    }
+    Ok(best.expect("at least one"))
 }
 
 fn costs(by_closures: bool) -> Costs {

@@ -1,6 +1,6 @@
-//! `filch simulate`.
+//! `filch simulate`, and the forecasts of `filch scale`.
 
-use crate::{lines, refuses, stdout, well};
+use crate::{folder, lines, refuses, stdout, well};
 
 const SMALL: [&str; 8] = ["simulate", "fib:n=10", "--workers", "2,30", "--delta", "5", "--runs", "3"];
 
@@ -38,4 +38,31 @@ fn impossible_simulations_are_refused() {
     refuses(&["simulate", "--delta", "1"], &["--delta", "1 is not in 2..="]);
     refuses(&["simulate", "--protocol", "both"], &["--protocol", "sender, receiver"]);
     refuses(&["simulate", "--json", "/nonexistent/s.jsonl"], &["cannot write"]);
+}
+
+/// A recording is a file, from which the same forecast is made again.
+#[test]
+fn recordings_are_forecast_again_and_compared() {
+    let (file, page) = ("scale-fib.jsonl", "scale-fib.html");
+    let said = stdout(&well(&["scale", "fib:n=20", "--quick", "--workers", "1,2", "--json", file]));
+    assert!(said.contains("fib:n=20: More than ") && said.contains("forecast of speed-up"), "{said}");
+    let first = lines(&std::fs::read_to_string(folder().join(file)).expect("the file"));
+    assert_eq!(first[0]["forks"], 10_945);
+    let again = ["scale", file, "--against", file, "--workers", "1,2,1024", "--pools", "split,pdq-r", "-o", page];
+    let said = stdout(&well(&again));
+    assert!(said.contains("work, of before") && said.contains("1.00") && said.contains("on 1024"), "{said}");
+    assert_eq!(said.lines().filter(|line| line.contains("fib:n=20  ")).count(), 3, "{said}");
+    let page = std::fs::read_to_string(folder().join(page)).expect("the page");
+    assert!(page.contains("More than ") && page.contains("pdq-r"));
+    let second = lines(&stdout(&well(&["scale", file, "--workers", "1,2", "--json", "-"])));
+    assert_eq!((&first[0]["forecast"], &first[0]["costs"]), (&second[0]["forecast"], &second[0]["costs"]));
+}
+
+#[test]
+fn what_cannot_be_recorded_is_told() {
+    refuses(&["scale", "/nonexistent/file.json"], &["cannot read /nonexistent/file.json"]);
+    refuses(&["scale", "fib", "--costs", "steal=3"], &["there is no cost `steal`: there are fork, theft, wake"]);
+    refuses(&["scale", "fib", "--pools", "lace"], &["there is no forecast for `lace`", "chase-lev"]);
+    #[cfg(unix)]
+    refuses(&["scale", "--command", "true"], &["has recorded nothing", "docs/drop-in.md"]);
 }

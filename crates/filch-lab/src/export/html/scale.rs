@@ -53,9 +53,11 @@ fn program(index: usize, recording: &Recording, forecast: &[Forecast]) -> Markup
                         div class="plot" { (PreEscaped(plot)) }
                     }
                 }
-                figure {
-                    figcaption { "Where the work and the span are" }
-                    div class="plot" { (PreEscaped(regions(recording))) }
+                @if recording.regions.iter().any(|region| region.name.is_some()) {
+                    figure {
+                        figcaption { "Where the work and the span are" }
+                        div class="plot" { (PreEscaped(regions(recording))) }
+                    }
                 }
                 figure {
                     figcaption { "How long strands are: " (count(recording.forks as f64)) " forks" }
@@ -101,7 +103,8 @@ fn regions(recording: &Recording) -> String {
 fn grains(recording: &Recording) -> String {
     let row = |&[from, strands, work]: &[u64; 3]| {
         let share = if recording.work == 0 { 0.0 } else { work as f64 / recording.work as f64 };
-        (format!("from {}", recording.long(from as f64)), vec![(share, format!("{} strands", count(strands as f64)))])
+        let from = if from == 0 { "shorter".to_owned() } else { format!("from {}", recording.long(from as f64)) };
+        (from, vec![(share, format!("{} strands", count(strands as f64)))])
     };
     let rows: Vec<_> = recording.grains.iter().map(row).collect();
     svg::bars("Shares of strands by length", &["of the work"], &rows)

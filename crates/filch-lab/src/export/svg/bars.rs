@@ -9,7 +9,7 @@ use super::{escape, open};
 /// Draws a row for each name: its shares, from 0 to 1, of as many wholes as `of` names, each with a text.
 pub(crate) fn bars(title: &str, of: &[&str], rows: &[(String, Vec<(f64, String)>)]) -> String {
     const PLOT: f64 = 300.0;
-    const RIGHT: f64 = 150.0;
+    const RIGHT: f64 = 170.0;
     const BAR: f64 = 13.0;
     const APART: f64 = 9.0;
     let left = rows.iter().map(|(name, _)| width_of(name)).fold(60.0, f64::max) + 14.0;
