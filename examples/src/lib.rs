@@ -10,6 +10,7 @@ mod book;
 pub mod branch_and_bound;
 pub mod bursts;
 pub mod image_filter;
+pub mod unscaled;
 pub mod word_count;
 
 #[cfg(test)]

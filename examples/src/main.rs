@@ -10,9 +10,10 @@ use std::time::{Duration, Instant};
 
 use filch_examples::branch_and_bound::{self, Sack};
 use filch_examples::image_filter::{self, Image};
-use filch_examples::{async_jobs, bursts, word_count};
+use filch_examples::{async_jobs, bursts, unscaled, word_count};
 
-const USAGE: &str = "usage: filch-examples word-count FOLDER | image-filter | branch-and-bound | bursts | async-jobs";
+const USAGE: &str =
+    "usage: filch-examples word-count FOLDER | image-filter | branch-and-bound | bursts | async-jobs | unscaled";
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -42,10 +43,33 @@ fn main() -> Result<(), Box<dyn Error>> {
             show("on an idle pool", &runtime.block_on(async_jobs::lateness(1000)));
             show("on a busy pool", &runtime.block_on(async_jobs::lateness_under_load(1000)));
         }
+        "unscaled" => {
+            let v: Vec<u64> = (0..1 << 22).collect();
+            let unsorted = || (v.iter().rev().copied().collect::<Vec<_>>(), v.clone());
+            show("coarse leaves", || (), |()| unscaled::sum(&v, v.len() / 4));
+            show("fine leaves", || (), |()| unscaled::sum(&v, 1 << 12));
+            show("a sequential merge", unsorted, |(v, buffer)| unscaled::sort(v, buffer, unscaled::merge));
+            show("a parallel merge", unsorted, |(v, buffer)| unscaled::sort(v, buffer, unscaled::merge_in_parallel));
+            show("a lock around the work", || (), |()| unscaled::count_under_a_lock(&v));
+            show("no lock", || (), |()| unscaled::count(&v));
+        }
         _ => return Err(USAGE.into()),
     }
     println!("{:?}", begin.elapsed());
     Ok(())
+}
+
+/// Shows how far this would scale, and how long it takes on the default pool: the best of five times.
+fn show<T: Send, R: Send>(what: &str, prepare: impl Fn() -> T, run: impl Fn(&mut T) -> R + Sync) {
+    let time = |_| {
+        let mut input = prepare();
+        let start = Instant::now();
+        run(&mut input);
+        start.elapsed()
+    };
+    let best = (0..5).map(time).min().unwrap_or_default();
+    let mut input = prepare();
+    println!("{what}: {best:?} on this machine\n{}\n", filch::scale::measure(|| run(&mut input)).scale);
 }
 
 /// Counts the words below a folder, and shows how many files are done.
