@@ -66,8 +66,10 @@ pub struct BroadcastContext<'a> {
 impl<'a> BroadcastContext<'a> {
     /// Calls `f` with the context of worker `index`, which must be the current thread.
     pub(crate) fn with<R>(registry: &Registry, index: usize, f: impl FnOnce(BroadcastContext<'_>) -> R) -> R {
-        debug_assert_eq!(registry.current_index(), Some(index));
-        f(BroadcastContext { registry, index, _marker: PhantomData })
+        registry.in_place_of(index, || {
+            debug_assert_eq!(registry.current_thread(), Some(index));
+            f(BroadcastContext { registry, index, _marker: PhantomData })
+        })
     }
 
     /// The number of the thread in its pool.
@@ -102,12 +104,12 @@ impl fmt::Debug for BroadcastContext<'_> {
     }
 }
 
-pub(crate) fn broadcast_in<OP, R>(op: &OP, registry: &Registry) -> Vec<R>
+pub(crate) fn broadcast_in<OP, R>(op: &OP, registry: &Arc<Registry>) -> Vec<R>
 where
     OP: Fn(BroadcastContext<'_>) -> R + Sync,
     R: Send,
 {
-    registry.crew.broadcast(|index| BroadcastContext::with(registry, index, op))
+    registry.each(&|index| BroadcastContext::with(registry, index, op))
 }
 
 pub(crate) fn spawn_broadcast_in<OP>(op: OP, registry: &Arc<Registry>)
@@ -120,12 +122,14 @@ where
     let job = |index| {
         let (op, lease, of) = (Arc::clone(&op), lease.clone(), Arc::clone(registry));
         move || {
-            of.catch_unwind(|| BroadcastContext::with(&of, index, &*op));
-            // The destructor must run before the threads may leave.
-            of.catch_unwind(|| drop(op));
+            of.here(|| {
+                of.catch_unwind(|| BroadcastContext::with(&of, index, &*op));
+                // The destructor must run before the threads may leave.
+                of.catch_unwind(|| drop(op));
+            });
             drop(lease);
         }
     };
     // SAFETY: the jobs borrow nothing.
-    unsafe { registry.crew.post_to_each(job) };
+    unsafe { registry.post_to_each(job) };
 }

@@ -3,6 +3,8 @@
 //! No program that uses only rayon's interface can clash with this module. A program that should still build with the
 //! published rayon-core must do without it.
 
+use filch::inside::host::ScaleFile;
+
 use crate::ThreadPoolBuilder;
 use crate::private::Sealed;
 use crate::registry::started_global;
@@ -64,6 +66,8 @@ impl<S> CallersWork for ThreadPoolBuilder<S> {
 /// that are unloaded require. It waits until other threads' calls have ended. The memory of the pool stays, where a
 /// leak checker finds it.
 ///
+/// If the program is [recorded](crate), this writes the recording, and returns `false`: the thread stays.
+///
 /// It returns `false`, and ends nothing, if the pool was built with
 /// [`spawn_handler`](crate::ThreadPoolBuilder::spawn_handler) or
 /// [`use_current_thread`](crate::ThreadPoolBuilder::use_current_thread): its threads are the program's.
@@ -84,6 +88,11 @@ impl<S> CallersWork for ThreadPoolBuilder<S> {
 /// tasks.
 pub fn end_global() -> bool {
     let Some((registry, lease)) = started_global() else { return true };
+    if registry.is_recorded {
+        registry.crew.wait_idle();
+        ScaleFile::write();
+        return false;
+    }
     let (Some(ordinary), Some(threads)) = (&registry.ordinary, &registry.threads) else { return false };
     assert!(registry.current_index().is_none(), "a task cannot end the global pool, of which it is a part");
     // While tasks run, no thread leaves.
@@ -117,6 +126,6 @@ fn again() {
 pub fn wait_idle() {
     if let Some((registry, lease)) = started_global() {
         assert!(registry.current_index().is_none(), "a task cannot wait until its own pool is idle");
-        lease.wait_until_last();
+        if registry.is_recorded { registry.crew.wait_idle() } else { lease.wait_until_last() }
     }
 }

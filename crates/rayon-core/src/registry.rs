@@ -3,13 +3,15 @@
 //! A [`Registry`] is a crew of filch with rayon's handlers. The pool's threads reach it through [`CURRENT`].
 //!
 //! Invariant: a thread's [`CURRENT`] is null, or points to a handle that is alive while it is set. It is set exactly
-//! while the thread is a worker of that registry's crew, or has called into that crew and runs at most that call.
+//! while the thread is a worker of that registry's crew, or has called into that crew and runs at most that call. The
+//! worker of a [recorded](settings::recorded) process, whose crew is that of several registries, has it set while it
+//! runs a task of one.
 
 use std::cell::Cell;
 use std::fmt;
 use std::io::{self, Write as _};
 use std::marker::PhantomData;
-use std::ptr::null;
+use std::ptr::{self, null};
 use std::sync::{Arc, Condvar, Mutex, Once, PoisonError, Weak};
 
 use filch::inside::host::{
@@ -26,6 +28,10 @@ const ASSUMED_STACK_SIZE: usize = 2 << 20;
 
 pub(crate) struct Registry {
     pub(crate) crew: Crew,
+    /// Whether the crew is the one that [records](settings::recorded) the process. It is that of other registries, too,
+    /// and has one worker, who stands for all threads.
+    pub(crate) is_recorded: bool,
+    num_threads: usize,
     lease: WeakLease,
     /// The queues of `spawn_fifo`, one per worker.
     fifos: Box<[Fifo]>,
@@ -66,6 +72,8 @@ impl Ordinary {
 thread_local! {
     /// The registry of which this thread is a worker.
     static CURRENT: Cell<*const Arc<Registry>> = const { Cell::new(null()) };
+    /// The number of the thread of a recorded pool for which this one stands; otherwise 0.
+    static STANDS_FOR: Cell<usize> = const { Cell::new(0) };
 }
 
 /// Calls `f` with the registry of which the current thread is a worker.
@@ -84,20 +92,31 @@ fn as_guest<R>(registry: &Arc<Registry>, call: impl FnOnce() -> R) -> R {
     call()
 }
 
+/// The number of the thread for which this one stands otherwise.
+struct Restored(usize);
+
+impl Drop for Restored {
+    fn drop(&mut self) {
+        STANDS_FOR.set(self.0);
+    }
+}
+
 /// Sets the current thread's registry until dropped.
-struct Inside<'r>(&'r Arc<Registry>);
+struct Inside<'r> {
+    registry: &'r Arc<Registry>,
+    former: *const Arc<Registry>,
+}
 
 impl<'r> Inside<'r> {
     fn new(registry: &'r Arc<Registry>) -> Self {
-        CURRENT.set(registry);
-        Self(registry)
+        Self { registry, former: CURRENT.replace(registry) }
     }
 }
 
 impl Drop for Inside<'_> {
     fn drop(&mut self) {
-        debug_assert!(std::ptr::eq(CURRENT.get(), self.0), "a thread is a worker of one pool");
-        CURRENT.set(null());
+        debug_assert!(std::ptr::eq(CURRENT.get(), self.registry), "a thread is a worker of one pool at a time");
+        CURRENT.set(self.former);
     }
 }
 
@@ -118,13 +137,21 @@ impl Registry {
     where
         S: ThreadSpawn,
     {
-        let threads = builder.get_num_threads().min(crate::max_num_threads());
+        let io_error = |error| ThreadPoolBuildError::new(ErrorKind::IOError(error));
+        let is_plain = S::RUN.is_some() && !builder.use_current_thread;
+        // The threads of the global pool do not leave.
+        let may_be_recorded = is_plain && (is_global || builder.exit_handler.is_none());
+        let recorded = settings::recorded().map_err(io_error)?.filter(|_| may_be_recorded);
+        let threads = match recorded {
+            Some(recorded) if builder.num_threads == 0 => recorded.threads,
+            _ => builder.get_num_threads(),
+        };
+        let threads = threads.min(crate::max_num_threads());
         if builder.use_current_thread && is_worker() {
             return Err(ThreadPoolBuildError::new(ErrorKind::CurrentThreadAlreadyInPool));
         }
-        let io_error = |error| ThreadPoolBuildError::new(ErrorKind::IOError(error));
         let has_handlers = builder.start_handler.is_some() || builder.exit_handler.is_some();
-        let comes_late = S::RUN.is_some() && !has_handlers && !builder.use_current_thread;
+        let comes_late = is_plain && !has_handlers;
         // A program that installs something into its own pool may rely on the pool's threads to run it, as published
         // tests do. In a pool of one, it may rely on that one thread.
         let by_default = cfg!(feature = "callers-work")
@@ -135,8 +162,12 @@ impl Registry {
             && threads > 1;
         let callers_work = builder.callers_work.unwrap_or(by_default);
         let follows = builder.follows_processors();
-        let (crew, lease, seats) = settings::crew(threads, follows, builder.found, callers_work).map_err(io_error)?;
-        let may_restart = is_global && !builder.use_current_thread;
+        let (crew, lease, seats) = match recorded {
+            Some(recorded) => (recorded.crew.clone(), recorded.lease.clone(), Vec::new()),
+            None => settings::crew(threads, follows, builder.found, callers_work).map_err(io_error)?,
+        };
+        let may_restart = is_global && !builder.use_current_thread && recorded.is_none();
+        let comes_late = comes_late && recorded.is_none();
         let mut name = builder.get_thread_name.take();
         let mut name = |index| {
             let name: Option<String> = name.as_mut().map(|name| name(index));
@@ -150,6 +181,8 @@ impl Registry {
         });
         let registry = Arc::new(Self {
             crew,
+            is_recorded: recorded.is_some(),
+            num_threads: threads,
             lease: lease.downgrade(),
             fifos: (0..threads).map(|_| Fifo::default()).collect(),
             breadth_first: builder.breadth_first,
@@ -185,6 +218,9 @@ impl Registry {
             let thread = ThreadBuilder::new(&registry, seat, name, builder.stack_size);
             builder.spawn_handler.spawn(thread).map_err(io_error)?;
         }
+        if let Some(handler) = registry.start_handler.as_ref().filter(|_| registry.is_recorded) {
+            registry.enter(|| registry.catch_unwind(|| handler(0)));
+        }
         if settings::wants_stats() {
             print_stats_at_exit(&registry);
         }
@@ -201,12 +237,62 @@ impl Registry {
     }
 
     pub(crate) fn num_threads(&self) -> usize {
-        self.crew.workers()
+        self.num_threads
     }
 
     /// Returns the current thread's number as a worker of this registry.
     pub(crate) fn current_index(&self) -> Option<usize> {
         self.crew.current_index()
+    }
+
+    /// Returns the number of the thread of this registry that the current one is, or stands for.
+    pub(crate) fn current_thread(&self) -> Option<usize> {
+        let is_elsewhere = || with_current(|registry| registry.is_some_and(|registry| !ptr::eq(&**registry, self)));
+        let index = self.current_index()?;
+        if self.is_recorded && is_elsewhere() { None } else { Some(index + STANDS_FOR.get()) }
+    }
+
+    /// Runs `f` in place of the thread of this number, of a recorded registry.
+    pub(crate) fn in_place_of<R>(&self, index: usize, f: impl FnOnce() -> R) -> R {
+        if !self.is_recorded {
+            return f();
+        }
+        let former = STANDS_FOR.replace(index);
+        let _restored = Restored(former);
+        f()
+    }
+
+    /// Runs `op` for the number of each thread, perhaps at the same time, and returns the results in this order.
+    pub(crate) fn each<R: Send>(self: &Arc<Self>, op: &(impl Fn(usize) -> R + Sync)) -> Vec<R> {
+        fn halves<R: Send>(first: usize, results: &mut [Option<R>], op: &(impl Fn(usize) -> R + Sync)) {
+            if let [result] = results {
+                *result = Some(op(first));
+                return;
+            }
+            let (left, right) = results.split_at_mut(results.len() / 2);
+            let middle = first + left.len();
+            crate::join(|| halves(first, left, op), || halves(middle, right, op));
+        }
+        if !self.is_recorded {
+            return self.crew.broadcast(op);
+        }
+        let mut results: Vec<Option<R>> = (0..self.num_threads).map(|_| None).collect();
+        self.in_worker(|| halves(0, &mut results, op));
+        results.into_iter().map(|result| result.expect("each has run")).collect()
+    }
+
+    /// Posts a job to each thread, made from its number.
+    ///
+    /// # Safety
+    /// As [`Registry::push`].
+    pub(crate) unsafe fn post_to_each<F: FnOnce() + Send>(&self, job: impl FnMut(usize) -> F) {
+        if self.is_recorded {
+            // SAFETY: by the caller's promise.
+            (0..self.num_threads).map(job).for_each(|job| unsafe { self.crew.push(job) });
+        } else {
+            // SAFETY: by the caller's promise.
+            unsafe { self.crew.post_to_each(job) };
+        }
     }
 
     /// Identifies this registry in messages.
@@ -222,14 +308,27 @@ impl Registry {
     /// Runs `f` on a worker of this registry.
     #[inline]
     pub(crate) fn in_worker<R: Send>(self: &Arc<Self>, f: impl FnOnce() -> R + Send) -> R {
-        if self.current_index().is_some() { f() } else { self.enter(f) }
+        if self.current_index().is_some() { self.here(f) } else { self.enter(f) }
+    }
+
+    /// Runs `f` on a worker of the crew, as one of this registry.
+    #[inline]
+    pub(crate) fn here<R>(self: &Arc<Self>, f: impl FnOnce() -> R) -> R {
+        if self.is_recorded { self.in_place_of_another(f) } else { f() }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn in_place_of_another<R>(self: &Arc<Self>, f: impl FnOnce() -> R) -> R {
+        let _inside = Inside::new(self);
+        f()
     }
 
     /// As [`Registry::in_worker`], on a thread that is no worker here. Out of line, so that it is no part of frames in
     /// which `f` runs at once.
     #[inline(never)]
     pub(crate) fn enter<R: Send>(self: &Arc<Self>, f: impl FnOnce() -> R + Send) -> R {
-        as_guest(self, || self.crew.enter(f))
+        as_guest(self, || self.crew.enter(|| self.here(f)))
     }
 
     /// Returns a lease for a task being spawned. Returns `None` once the last lease has been dropped and the threads
@@ -293,7 +392,7 @@ impl Registry {
     /// Waits until all threads have started. Returns at once if they start when they are first needed: without handlers
     /// nobody can tell.
     pub(crate) fn wait_until_primed(&self) {
-        if self.comes_late {
+        if self.comes_late || self.is_recorded {
             return;
         }
         let started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
@@ -325,7 +424,7 @@ pub(crate) fn is_worker() -> bool {
 
 /// Returns the current thread's number as a worker of any registry.
 pub(crate) fn current_index() -> Option<usize> {
-    if is_worker() { filch::inside::host::current_index() } else { None }
+    if is_worker() { filch::inside::host::current_index().map(|index| index + STANDS_FOR.get()) } else { None }
 }
 
 /// Runs `f` on a worker: at once if the current thread is one, otherwise on a worker of the global registry.
@@ -376,6 +475,10 @@ fn recorded(
 fn default_global_registry() -> Result<(Arc<Registry>, Lease), ThreadPoolBuildError> {
     // Neither the number of threads nor their processors depend on the affinity of the thread that happens to come
     // first.
+    let is_recorded = settings::recorded().is_ok_and(|recorded| recorded.is_some());
+    if is_recorded {
+        return Registry::new(ThreadPoolBuilder::new().spawned_by(UnpinnedSpawn), true);
+    }
     let asked = ThreadPoolBuilder::new().asked_num_threads();
     let found = asked.is_none().then(Processors::of_process);
     let wanted = asked.or(found.map(Processors::count)).expect("a number is asked for or found");
@@ -415,6 +518,10 @@ impl Host for Global {
     fn call<R>(call: impl FnOnce(&'static Crew) -> R) -> R {
         let registry = global_registry();
         as_guest(registry, || call(&registry.crew))
+    }
+
+    fn within<R>(call: impl FnOnce() -> R) -> R {
+        global_registry().here(call)
     }
 }
 

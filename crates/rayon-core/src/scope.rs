@@ -5,9 +5,10 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::ptr;
 use std::sync::Arc;
 
-use filch::inside::host::{AbortOnUnwind, Countdown, Fifo, FirstPanic, MayDangle};
+use filch::inside::host::{self, AbortOnUnwind, Countdown, Fifo, FirstPanic, MayDangle};
 
 use crate::broadcast::BroadcastContext;
 use crate::registry::{self, Registry};
@@ -288,7 +289,10 @@ impl<'scope> ScopeBase<'scope> {
         move || {
             let scope = scope;
             // SAFETY: the scope waits for the task, so it is alive until the countdown, which `run` does last.
-            unsafe { Self::run((*scope.0).base(), || body.into_inner()(&*scope.0)) };
+            unsafe {
+                let base: *const Self = (*scope.0).base();
+                Self::run(base, || (*base).registry.here(|| body.into_inner()(&*scope.0)));
+            }
         }
     }
 
@@ -303,7 +307,7 @@ impl<'scope> ScopeBase<'scope> {
             })
         };
         // SAFETY: the scope waits for the jobs, which borrow only what outlives the scope.
-        unsafe { registry.crew.post_to_each(job) };
+        unsafe { registry.post_to_each(job) };
     }
 
     /// Runs a task, keeps its panic, and counts it down.
@@ -313,6 +317,10 @@ impl<'scope> ScopeBase<'scope> {
     unsafe fn run<R>(this: *const Self, task: impl FnOnce() -> R) -> Option<R> {
         // SAFETY: the scope is alive, since the task has not been counted down.
         let result = unwind::halt_unwinding(task).map_err(|payload| unsafe { &(*this).panic }.keep(payload)).ok();
+        // SAFETY: as above.
+        if unsafe { &(*this).registry }.is_recorded {
+            host::arrive(this.addr());
+        }
         // SAFETY: as above; this is the last use.
         unsafe { Countdown::end(&raw const (*this).countdown) };
         result
@@ -325,6 +333,9 @@ impl<'scope> ScopeBase<'scope> {
         // SAFETY: the countdown's initial count includes the body.
         let result = unsafe { Self::run(self, body) };
         self.countdown.wait();
+        if self.registry.is_recorded {
+            host::collect(ptr::from_ref(self).addr());
+        }
         std::mem::forget(tasks);
         self.panic.resume();
         result.expect("a body that returned nothing has panicked")

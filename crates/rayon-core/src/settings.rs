@@ -1,14 +1,15 @@
 //! The environment's settings for filch, read whenever a pool is built.
 //!
 //! `FILCH_POOL` names the task pool, `FILCH_WAIT` says what workers do while they wait, `FILCH_CALLER` whether callers
-//! work themselves, whatever the program says, `FILCH_STATS=1` asks for the counters at the end, and `FILCH_TIMELINE`
-//! names a file for a timeline of the global pool. An unknown value is an error, not a default: a user who sets one
+//! work themselves, whatever the program says, `FILCH_STATS=1` asks for the counters at the end, `FILCH_TIMELINE`
+//! names a file for a timeline of the global pool, and `FILCH_SCALE` one for a recording of the program. An unknown value is an error, not a default: a user who sets one
 //! wants to see its effect.
 
 use std::env;
 use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use filch::inside::host::{Crew, Lease, Processors, Seat, TimelineFile};
+use filch::inside::host::{Crew, Lease, PerProcess, Processors, ScaleFile, Seat, Single, Thread, TimelineFile};
 use filch::pool::{Heartbeat, Queued, Request, Split, Wool};
 use filch::{BuildError, Builder, Wait};
 use filch_queue::{ChaseLev, Lace, PdqRAsync, The};
@@ -34,6 +35,55 @@ fn invalid(name: &str, value: &str, why: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, format!("{name}={value}: {why}"))
 }
 
+fn wait() -> io::Result<Wait> {
+    let Some(value) = variable("FILCH_WAIT")? else { return Ok(Wait::default()) };
+    value.parse().map_err(|error: filch::UnknownWait| invalid("FILCH_WAIT", &value, &error.to_string()))
+}
+
+/// The crew of a process that is recorded: one worker, for all pools whose threads are not the program's own.
+pub(crate) struct Recorded {
+    pub(crate) crew: Crew,
+    pub(crate) lease: Lease,
+    /// The number of threads that pools say they have if the program does not set it.
+    pub(crate) threads: usize,
+}
+
+/// Returns the crew of this process's recording, if the environment asks for one. The first call starts it.
+pub(crate) fn recorded() -> io::Result<Option<&'static Recorded>> {
+    static RECORDED: PerProcess<Single<Option<Recorded>>> = PerProcess::new();
+    RECORDED.get().get_or_make(record).map(Option::as_ref)
+}
+
+fn record() -> io::Result<Option<Recorded>> {
+    // What runs on 64 threads otherwise, each with its own stack, may nest on one.
+    const STACK: usize = 1 << 30;
+    let Some(file) = ScaleFile::by_environment().map_err(unusable)? else { return Ok(None) };
+    if let Some(pool) = variable("FILCH_POOL")? {
+        return Err(invalid("FILCH_POOL", &pool, "FILCH_SCALE records on a pool of its own kind; unset one of them"));
+    }
+    let (crew, lease, seats) = ScaleFile::builder().wait(wait()?).seats().map_err(io::Error::other)?;
+    for seat in seats {
+        let mut stack = STACK;
+        let seat = Arc::new(Mutex::new(Some(seat)));
+        loop {
+            // A thread that fails to start drops its closure.
+            let seat = Arc::clone(&seat);
+            let run = move || {
+                filch::inside::host::unpin();
+                let seat = seat.lock().unwrap_or_else(PoisonError::into_inner).take();
+                seat.expect("one thread has started").run(stack, || (), || ());
+            };
+            match Thread::start(None, Some(stack), run) {
+                Err(_) if stack > filch::DEFAULT_STACK_SIZE => stack /= 4,
+                started => break drop(started?),
+            }
+        }
+    }
+    let threads = file.workers();
+    file.record(&crew);
+    Ok(Some(Recorded { crew, lease, threads }))
+}
+
 /// Makes a crew of `workers` workers as the environment asks. If `follows`, the number of them that work follows the
 /// number of processors; `found` has the processors, if they are known already. `callers_work` tells whether callers
 /// work if the environment says nothing.
@@ -43,12 +93,7 @@ pub(crate) fn crew(
     found: Option<Processors>,
     callers_work: bool,
 ) -> io::Result<(Crew, Lease, Vec<Seat>)> {
-    let wait = match variable("FILCH_WAIT")? {
-        Some(value) => {
-            value.parse().map_err(|error: filch::UnknownWait| invalid("FILCH_WAIT", &value, &error.to_string()))?
-        }
-        None => Wait::default(),
-    };
+    let wait = wait()?;
     let callers_work = match variable("FILCH_CALLER")?.as_deref() {
         Some("0") => false,
         Some("1") => true,

@@ -75,7 +75,7 @@ fn job<F: FnOnce() + Send + 'static>(func: F, registry: &Arc<Registry>) -> Optio
     }
     let registry = Arc::clone(registry);
     Some(move || {
-        registry.catch_unwind(func);
+        registry.here(|| registry.catch_unwind(func));
         drop(lease);
     })
 }

@@ -103,7 +103,7 @@ impl ThreadPool {
     /// ```
     #[inline]
     pub fn current_thread_index(&self) -> Option<usize> {
-        self.registry.current_index()
+        self.registry.current_thread()
     }
 
     /// Returns whether the current thread has pending tasks that nobody has taken, or `None` if it does not belong to
@@ -120,7 +120,7 @@ impl ThreadPool {
     /// ```
     #[inline]
     pub fn current_thread_has_pending_tasks(&self) -> Option<bool> {
-        self.registry.current_index().and_then(|_| host::has_pending())
+        self.registry.current_thread().and_then(|_| host::has_pending())
     }
 
     /// [`join`](crate::join()) on this pool.
@@ -242,12 +242,12 @@ impl ThreadPool {
 
     /// Calls [`yield_now`] if the current thread belongs to this pool; otherwise returns `None`.
     pub fn yield_now(&self) -> Option<Yield> {
-        self.registry.current_index().and_then(|_| yield_now())
+        self.registry.current_thread().and_then(|_| yield_now())
     }
 
     /// Calls [`yield_local`] if the current thread belongs to this pool; otherwise returns `None`.
     pub fn yield_local(&self) -> Option<Yield> {
-        self.registry.current_index().and_then(|_| yield_local())
+        self.registry.current_thread().and_then(|_| yield_local())
     }
 }
 

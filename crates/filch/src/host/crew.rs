@@ -2,6 +2,7 @@
 //!
 //! Invariant: there is one seat for each worker.
 
+use std::any::type_name;
 use std::fmt;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -20,7 +21,7 @@ use crate::shared::late::{self, Begins, Late};
 use crate::threads::running::{Running, wait_until};
 use crate::threads::{builder::Builder, enter::IsSend, error::BuildError, restart::Mortal, start::let_lie};
 use crate::wait;
-use crate::worker::{core::Core, plumbing::Pool, stats::Stats};
+use crate::worker::{core::Core, plumbing::Pool, stats::Stats, strands};
 
 impl<P: Pool> Builder<P> {
     /// Makes the pool without starting threads: the host gives each worker a thread. See [`host`](crate::inside::host).
@@ -262,6 +263,15 @@ impl Crew {
         unsafe { self.common.enter(|_| f()) }
     }
 
+    /// Waits until the crew has no work left. A worker of another crew runs its own jobs meanwhile.
+    ///
+    /// # Panics
+    /// On a worker of this crew, which would wait for itself.
+    pub fn wait_idle(&self) {
+        assert!(self.current_index().is_none(), "a task cannot wait until its own pool is idle");
+        wait_until(|| self.common.is_idle());
+    }
+
     /// Runs `op` once on every worker, with its number, and returns the results by number, as
     /// [`ThreadPool::broadcast`](crate::ThreadPool::broadcast) does. A worker that waits for the others may run any
     /// job, whatever its strategy.
@@ -282,7 +292,9 @@ impl Crew {
     /// The borrows of `job` live until it returns; those in a [`MayDangle`], until its last act.
     pub unsafe fn push<F: FnOnce() + Send>(&self, job: F) {
         // SAFETY: the borrows live long enough, by the caller's promise; a job that unwinds ends the process.
-        unsafe { self.common.hand_in(Spawned::new(job)) };
+        let job = unsafe { Spawned::new(job) };
+        strands::spawns(job.address(), type_name::<F>);
+        self.common.hand_in(job);
     }
 
     /// As [`Crew::push`], except that jobs pushed by one worker through one queue run first in, first out among
@@ -291,9 +303,11 @@ impl Crew {
     /// # Safety
     /// As for [`Crew::push`]; and `queue` lives until the job has run.
     pub unsafe fn push_fifo<F: FnOnce() + Send>(&self, queue: &Fifo, job: F) {
-        // SAFETY: the job's borrows outlive it, by the caller's promise; and a job that unwinds ends the process. The
-        // caller promises the same of the queue.
-        unsafe { self.hand_in_fifo(queue, Spawned::new(job)) };
+        // SAFETY: the job's borrows outlive it, by the caller's promise; and a job that unwinds ends the process.
+        let job = unsafe { Spawned::new(job) };
+        strands::spawns(job.address(), type_name::<F>);
+        // SAFETY: the caller promises the same of the queue.
+        unsafe { self.hand_in_fifo(queue, job) };
     }
 
     /// # Safety
@@ -304,6 +318,7 @@ impl Crew {
             self.common.inject(job);
             return;
         }
+        strands::spawned(job.address());
         queue.0.push(job);
         let queue = IsSend((&raw const queue.0).cast_mut());
         // SAFETY: there are as many of these jobs as jobs in the queue, so each finds one, and by the caller's promise
@@ -312,7 +327,7 @@ impl Crew {
             self.common.hand_in(Spawned::new(move || {
                 let queue = queue;
                 let oldest = (*queue.0).pop().expect("as many turns as jobs");
-                oldest.run();
+                strands::in_job(oldest.address(), || oldest.run());
             }));
         }
     }

@@ -52,8 +52,11 @@
 //! before the job's borrows end.
 
 mod crew;
+#[cfg(feature = "scale")]
+mod recording;
 mod seat;
 
+use std::any::type_name;
 use std::marker::PhantomData;
 use std::path::Path;
 
@@ -62,9 +65,11 @@ use crate::fork::{fast_path, front::Reach, job::Body};
 use crate::machine::processors::{self, Allowed, Places, ROOT};
 use crate::threads::builder::Builder;
 use crate::worker::latch::{self, Latch, Waiter};
-use crate::worker::{home::current_home, plumbing::Pool};
+use crate::worker::{home::current_home, plumbing::Pool, strands};
 
 pub use self::crew::{Crew, Fifo, Lease, Threads, WeakLease};
+#[cfg(feature = "scale")]
+pub use self::recording::{ScaleFile, arrive, collect};
 pub use self::seat::Seat;
 pub use crate::fork::spawned::MayDangle;
 pub use crate::machine::leaked::keep;
@@ -228,6 +233,12 @@ pub trait Host: 'static {
     fn call<R>(call: impl FnOnce(&'static Crew) -> R) -> R {
         call(Self::crew())
     }
+
+    /// Runs a branch of a fork from outside on its worker. A host can override this to prepare the worker.
+    #[inline(always)]
+    fn within<R>(branch: impl FnOnce() -> R) -> R {
+        branch()
+    }
 }
 
 /// As [`filch::join`](crate::join()), for a host: threads outside use [`Host::crew`]; each branch learns whether it
@@ -279,7 +290,7 @@ impl<H: Host, F: FnOnce(bool) -> R, R> Body for Hosted<H, F> {
     #[inline]
     fn stolen(self, here: Here<'_>) -> R {
         let _entered = here.enter();
-        (self.work)(true)
+        (self.work)(strands::is_stolen(type_name::<F>))
     }
 
     fn moved(self, _: Here<'_>) -> R {
@@ -289,26 +300,37 @@ impl<H: Host, F: FnOnce(bool) -> R, R> Body for Hosted<H, F> {
     #[cold]
     #[inline(never)]
     fn outside<B: Body<In = Any>>((a, b): (Self, B)) -> (R, B::Out) {
+        let (a, b) = (Moved::<H, _>::new(a), Moved::<H, _>::new(b));
         // SAFETY: only a near join calls this, and only bodies that `join` made are ever outside.
-        H::call(|crew| unsafe { crew.common().enter_fork(Moved(a), Moved(b)) })
+        H::call(|crew| unsafe { crew.common().enter_fork(a, b) })
     }
 }
 
 /// A branch that has moved to a worker together with its fork.
-struct Moved<B>(B);
+struct Moved<H, B> {
+    branch: B,
+    host: PhantomData<H>,
+}
 
-impl<B: Body> Body for Moved<B> {
+impl<H, B> Moved<H, B> {
+    #[inline(always)]
+    fn new(branch: B) -> Self {
+        Self { branch, host: PhantomData }
+    }
+}
+
+impl<H: Host, B: Body> Body for Moved<H, B> {
     type Out = B::Out;
     type In = B::In;
 
     const ALWAYS_RUN: bool = B::ALWAYS_RUN;
 
     fn inline(self, here: Here<'_, B::In>) -> B::Out {
-        self.0.moved(here)
+        H::within(|| self.branch.moved(here))
     }
 
     fn stolen(self, here: Here<'_, B::In>) -> B::Out {
-        self.0.stolen(here)
+        H::within(|| self.branch.stolen(here))
     }
 
     fn raise(here: &Here<'_, B::In>) {

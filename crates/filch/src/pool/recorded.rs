@@ -76,8 +76,9 @@ unsafe impl Plumbing for Recorded {
         strands::is_on()
     }
 
-    unsafe fn push_word(_: &Here<'_, Self>, _: NonNull<Job>) -> bool {
-        strands::fork();
+    unsafe fn push_word(_: &Here<'_, Self>, job: NonNull<Job>) -> bool {
+        // SAFETY: by the caller's promise the job is alive.
+        strands::fork(unsafe { job.as_ref() }.run().addr());
         true
     }
 

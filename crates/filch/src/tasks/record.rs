@@ -10,7 +10,7 @@ use crate::pool::Recorded;
 use crate::shared::policy::Wait;
 use crate::tasks::{handle::Worker, join::join};
 use crate::threads::{builder::Builder, thread_pool::ThreadPool};
-use crate::worker::strands::{self, Clock, Recorder, Scale};
+use crate::worker::strands::{self, Clock, Place, Recorder, Scale};
 
 /// Settings for recording a computation.
 ///
@@ -114,8 +114,7 @@ impl Recording {
     {
         self.record(|pool| {
             pool.install(|| {
-                let empty = |forks| (0..forks).for_each(|_| _ = join(|| (), || ()));
-                self.start(empty);
+                self.start(empty_forks);
                 let outcome = catch_unwind(AssertUnwindSafe(f));
                 strands::rest();
                 outcome.unwrap_or_else(|payload| resume_unwind(payload))
@@ -158,8 +157,8 @@ impl Recording {
         })
     }
 
-    /// Starts to record on this thread, the pool's worker. `empty` makes that many forks of empty branches.
-    fn start(&self, empty: impl FnMut(usize)) {
+    /// Starts to record on this thread, the pool's worker; returns the recorder's place. `empty` makes that many forks of empty branches.
+    pub(crate) fn start(&self, empty: impl FnMut(usize)) -> Place {
         let (clock, rate) = match self.clock {
             Some(now) => (Clock { now, rate: 1.0, is_time: false, long: u64::MAX }, 1.0),
             None => {
@@ -171,7 +170,7 @@ impl Recording {
         };
         let ticks = |length: u64| (length as f64 * rate) as u64;
         let recorder = Recorder::new(clock, ticks(self.piece), ticks(self.theft));
-        strands::start(Box::new(if clock.is_time { recorder.calibrated(empty) } else { recorder }));
+        strands::start(Box::new(if clock.is_time { recorder.calibrated(empty) } else { recorder }))
     }
 
     /// Runs a computation on a pool for it.
@@ -185,6 +184,11 @@ impl Recording {
         let recorder = pool.install(strands::take).expect("the worker has recorded");
         Measured { result, scale: Scale::of(*recorder) }
     }
+}
+
+/// Forks empty branches so many times.
+pub(crate) fn empty_forks(forks: usize) {
+    (0..forks).for_each(|_| _ = join(|| (), || ()));
 }
 
 /// Runs a computation in closure style, and records its work and span.

@@ -4,6 +4,7 @@
 //! Invariant: no call from outside returns before its job is settled; and nothing unwinds out of a seat while a guest
 //! has it.
 
+use std::any::type_name;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -15,6 +16,7 @@ use crate::shared::{common::Common, guest::GuestSeat};
 use crate::unwind::AbortOnUnwind;
 use crate::worker::home::current_home;
 use crate::worker::latch::{self, Latch, Waiter};
+use crate::worker::strands;
 
 /// The stack space that a guest must have left: nearly all that Rust gives a thread.
 const ROOM: usize = 7 << 18;
@@ -48,7 +50,8 @@ impl Common {
             return unsafe { seat.visit(f) };
         }
         let mut outcome = None;
-        let place = IsSend(&raw mut outcome);
+        let mut call = strands::call(type_name::<F>);
+        let place = IsSend((&raw mut outcome, &raw mut call));
         let latch = Latch::new(1, Waiter::current());
         let over = IsSend((&raw const latch).cast_mut());
         let f = MayDangle::new(f);
@@ -56,9 +59,9 @@ impl Common {
         // unwind.
         let job = unsafe {
             Spawned::new(move || {
-                let (place, over) = (place, over);
-                let result = catch_unwind(AssertUnwindSafe(|| Here::with(f.into_inner())));
-                *place.0 = Some(result);
+                let (IsSend((outcome, call)), over) = (place, over);
+                let result = catch_unwind(AssertUnwindSafe(|| (*call).run(|| Here::with(f.into_inner()))));
+                *outcome = Some(result);
                 current_home().expect("a job runs on a worker").count_ended();
                 Latch::end(over.0);
             })
@@ -69,6 +72,7 @@ impl Common {
         // A woken worker takes long to start.
         latch::wait(&latch, None, has_woken);
         mem::forget(borrowed);
+        call.returns();
         match outcome.expect("the job has run") {
             Ok(result) => result,
             Err(payload) => resume_unwind(payload),

@@ -1,37 +1,55 @@
 //! The current thread's recorder, and what the scheduler tells it.
 //!
-//! Invariant: the recorder is out of its place only while one of these functions uses it, which runs no code of the
-//! program's but its clock, and does not unwind: a fork is then half pushed or half popped.
+//! Invariant: the recorder is locked only while one of these functions uses it, which runs no code of the program's but
+//! its clock, and does not unwind: a fork is then half pushed or half popped.
 
 use std::cell::Cell;
+use std::sync::{Arc, Mutex, PoisonError};
 
+use super::calls;
 use super::recorder::Recorder;
 use crate::unwind::abort_on_panic;
 
+/// Where a thread has its recorder, which another thread may take.
+pub(crate) type Place = Arc<Mutex<Option<Box<Recorder>>>>;
+
 thread_local! {
-    static CURRENT: Cell<Option<Box<Recorder>>> = const { Cell::new(None) };
+    static IS_ON: Cell<bool> = const { Cell::new(false) };
+    static PLACE: Place = Place::default();
 }
 
 /// Gives `f` the recorder, if this thread records.
 #[inline]
 fn with<R>(f: impl FnOnce(&mut Recorder) -> R) -> Option<R> {
-    CURRENT.with(|current| {
-        let mut recorder = current.take()?;
-        let result = abort_on_panic("the clock of a recording panicked", || f(&mut recorder));
-        current.set(Some(recorder));
-        Some(result)
-    })
+    if IS_ON.get() { with_recorder(f) } else { None }
+}
+
+#[inline]
+fn with_recorder<R>(f: impl FnOnce(&mut Recorder) -> R) -> Option<R> {
+    PLACE
+        .try_with(|place| {
+            // The clock may come here again, which then finds no recorder.
+            let mut place = place.try_lock().ok()?;
+            let recorder = place.as_mut()?;
+            Some(abort_on_panic("the clock of a recording panicked", || f(recorder)))
+        })
+        .ok()?
 }
 
 /// Whether this thread records.
+#[inline]
 pub(crate) fn is_on() -> bool {
-    with(|_| ()).is_some()
+    IS_ON.get()
 }
 
-/// Begins to record on this thread.
-pub(crate) fn start(mut recorder: Box<Recorder>) {
+/// Begins to record on this thread; returns the recorder's place.
+pub(crate) fn start(mut recorder: Box<Recorder>) -> Place {
     recorder.resume();
-    CURRENT.set(Some(recorder));
+    PLACE.with(|place| {
+        *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(recorder);
+        IS_ON.set(true);
+        Arc::clone(place)
+    })
 }
 
 /// The computation has ended. Jobs that it has spawned may still run.
@@ -41,17 +59,35 @@ pub(crate) fn rest() {
 
 /// Ends the recording, without the current strand.
 pub(crate) fn take() -> Option<Box<Recorder>> {
-    CURRENT.take()
+    IS_ON.set(false);
+    PLACE.with(|place| place.lock().unwrap_or_else(PoisonError::into_inner).take())
 }
 
-/// A fork: its first branch begins.
-pub(crate) fn fork() {
-    with(Recorder::fork);
+/// The thread's recorder counts on so many workers, and names its forks.
+pub(crate) fn crowd(workers: usize) {
+    with(|recorder| recorder.crowd(workers));
+}
+
+/// A fork of this kind: its first branch begins.
+pub(crate) fn fork(kind: usize) {
+    with(|recorder| recorder.fork(kind));
 }
 
 /// The first branch of the newest fork has ended: its second begins. Returns `false` if this thread does not record.
 pub(crate) fn second() -> bool {
     with(Recorder::second).is_some()
+}
+
+/// The second branch of the newest fork, which has this name, runs as a thief would run it: returns whether a thief
+/// would, on as many workers as the recorder counts on. A thread that does not record is a thief.
+#[inline]
+pub(crate) fn is_stolen(name: fn() -> &'static str) -> bool {
+    #[cold]
+    #[inline(never)]
+    fn recorded(name: &'static str) -> bool {
+        with(|recorder| recorder.is_stolen(name)).unwrap_or(true)
+    }
+    !IS_ON.get() || recorded(name())
 }
 
 /// The second branch has ended.
@@ -71,6 +107,9 @@ pub(crate) fn spawned(job: usize) {
 
 /// Runs the job at this address.
 pub(crate) fn in_job<R>(job: usize, run: impl FnOnce() -> R) -> R {
+    if let Some(from) = calls::spawned_outside(job) {
+        with(|recorder| recorder.spawned_at(job, from));
+    }
     between(|recorder| recorder.job_begins(job), run, Recorder::job_ends)
 }
 
@@ -97,6 +136,11 @@ pub(crate) fn ended(result: usize) {
 /// The result with this address is taken.
 pub(crate) fn took(result: usize) {
     with(|recorder| recorder.takes(result));
+}
+
+/// Gives `f` the recorder outside its strands.
+pub(super) fn exempt<R>(f: impl FnOnce(&mut Recorder) -> R) -> Option<R> {
+    with(|recorder| recorder.exempt(f))
 }
 
 /// Returns the length of pieces into which loops are split, in ticks; `None` if this thread does not record.

@@ -8,7 +8,9 @@
 //!
 //! Invariant: a thread has a recorder only while it is a worker of that pool, and reports forks, jobs and waits nested.
 
+pub(crate) mod calls;
 mod current;
+mod name;
 mod recorder;
 mod report;
 mod tape;
@@ -17,8 +19,9 @@ pub use current::region;
 pub use report::{Grain, Region, Scale};
 pub use tape::Graph;
 
+pub(crate) use calls::{call, spawns};
 pub(crate) use current::{
-    dropped, ended, fork, in_job, in_wait, is_on, joined, piece, rest, second, spawned, start, take, took, work,
-    workers,
+    Place, crowd, dropped, ended, fork, in_job, in_wait, is_on, is_stolen, joined, piece, rest, second, spawned, start,
+    take, took, work, workers,
 };
 pub(crate) use recorder::{Clock, Recorder};

@@ -18,3 +18,35 @@ pub(crate) fn took(_result: usize) {}
 pub(crate) fn workers() -> usize {
     1
 }
+
+#[inline(always)]
+pub(crate) fn spawns(_job: usize, _name: fn() -> &'static str) {}
+
+#[inline(always)]
+pub(crate) fn in_job<R>(_job: usize, run: impl FnOnce() -> R) -> R {
+    run()
+}
+
+#[inline(always)]
+pub(crate) fn is_stolen(_name: fn() -> &'static str) -> bool {
+    true
+}
+
+/// A call from outside into a pool.
+pub(crate) struct Call;
+
+#[inline(always)]
+pub(crate) fn call(_name: fn() -> &'static str) -> Call {
+    Call
+}
+
+impl Call {
+    #[inline(always)]
+    #[expect(clippy::unused_self, reason = "it stands for one that is recorded")]
+    pub(crate) fn run<R>(&mut self, call: impl FnOnce() -> R) -> R {
+        call()
+    }
+
+    #[inline(always)]
+    pub(crate) fn returns(self) {}
+}

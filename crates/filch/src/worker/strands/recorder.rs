@@ -48,7 +48,7 @@ pub(super) struct Point {
 
 impl Point {
     /// Goes on no earlier than `other`.
-    fn raise(&mut self, other: Self) -> Vec<u64> {
+    pub(super) fn raise(&mut self, other: Self) -> Vec<u64> {
         self.burdened = self.burdened.max(other.burdened);
         if other.span <= self.span {
             return other.parts;
@@ -59,10 +59,14 @@ impl Point {
 }
 
 /// A fork that has not been joined.
-struct Open {
+pub(super) struct Open {
     /// The point of the fork; once its first branch has ended, the point of that end.
-    other: Point,
+    pub(super) other: Point,
     region: usize,
+    /// The region of its branches.
+    pub(super) within: usize,
+    /// How many workers had it and all that it forks.
+    pub(super) workers: usize,
     /// The span, the burdened span, and the work so far, at the fork.
     span: u64,
     burdened: u64,
@@ -73,12 +77,13 @@ struct Open {
 }
 
 /// A task that waits while its worker runs a job.
-struct Suspended {
-    at: Point,
+pub(super) struct Suspended {
+    pub(super) at: Point,
     region: usize,
+    workers: usize,
     runs: bool,
     /// The job.
-    job: u64,
+    pub(super) job: u64,
 }
 
 /// Records a computation.
@@ -89,22 +94,22 @@ pub(crate) struct Recorder {
     pub(super) theft: u64,
     /// Loops are not split into pieces that take less.
     pub(super) piece: u64,
-    runs: bool,
-    since: u64,
+    pub(super) runs: bool,
+    pub(super) since: u64,
     /// When the last strand ended.
     until: u64,
     /// When the recorder last asked the system how long the thread had run, and the answer, in nanoseconds.
     asked: Option<(u64, u64)>,
     pub(super) at: Point,
-    region: usize,
-    open: Vec<Open>,
-    suspended: Vec<Suspended>,
+    pub(super) region: usize,
+    pub(super) open: Vec<Open>,
+    pub(super) suspended: Vec<Suspended>,
     /// For each wait, if it is for a scope, the latest end of the scope's jobs so far.
-    waits: Vec<Option<Point>>,
+    pub(super) waits: Vec<Option<Point>>,
     /// The latest end of other jobs.
     pub(super) last: Point,
     /// Where jobs were spawned that have not begun, in which region, and their numbers, by the job's address.
-    jobs: HashMap<usize, (Point, usize, u64)>,
+    pub(super) jobs: HashMap<usize, (Point, usize, u64)>,
     /// Where jobs ended whose results have not been taken, and their numbers.
     results: HashMap<usize, (Point, u64)>,
     pub(super) tape: Tape,
@@ -115,6 +120,12 @@ pub(crate) struct Recorder {
     pub(super) works: Vec<u64>,
     pub(super) names: Vec<&'static str>,
     pub(super) forks: u64,
+    /// The workers whose thefts are foretold, all of them, and those of the current strand: see
+    /// [`is_stolen`](super::is_stolen).
+    pub(super) crowd: usize,
+    pub(super) workers: usize,
+    /// The region of the forks of each kind, if forks are named.
+    pub(super) kinds: Option<HashMap<usize, usize>>,
     /// The number of strands, and their sum, by the logarithm of their length.
     pub(super) grains: [(u64, u64); 65],
 }
@@ -149,6 +160,9 @@ impl Recorder {
             works: Vec::new(),
             names: Vec::new(),
             forks: 0,
+            crowd: 1,
+            workers: 1,
+            kinds: None,
             grains: [(0, 0); 65],
         }
     }
@@ -202,7 +216,7 @@ impl Recorder {
     }
 
     /// Returns a copy of the current point.
-    fn here(&mut self) -> Point {
+    pub(super) fn here(&mut self) -> Point {
         let mut parts = Vec::new();
         if !self.at.parts.is_empty() {
             parts = self.spare.pop().unwrap_or_default();
@@ -217,15 +231,18 @@ impl Recorder {
         }
     }
 
-    /// A fork: its first branch begins.
-    pub(super) fn fork(&mut self) {
+    /// A fork of this kind: its first branch begins.
+    pub(super) fn fork(&mut self, kind: usize) {
         self.pause();
         self.forks += 1;
         let other = self.here();
         let (span, burdened) = (other.span, other.burdened);
         let place = self.tape.fork();
         let work = self.work;
-        self.open.push(Open { other, region: self.region, span, burdened, work, middle: work, place });
+        let (region, within, workers) = (self.region, self.region_of(kind), self.workers);
+        self.open.push(Open { other, region, within, workers, span, burdened, work, middle: work, place });
+        self.region = within;
+        self.workers = workers - workers / 2;
         self.resume();
     }
 
@@ -234,7 +251,8 @@ impl Recorder {
         self.pause();
         let Some(open) = self.open.last_mut() else { return };
         std::mem::swap(&mut self.at, &mut open.other);
-        self.region = open.region;
+        self.region = open.within;
+        self.workers = (open.workers / 2).max(1);
         self.at.burdened = self.at.burdened.saturating_add(self.theft);
         open.middle = self.work;
         self.tape.second(&mut open.place, self.work - open.work);
@@ -244,7 +262,9 @@ impl Recorder {
     /// The second branch has ended, too.
     pub(super) fn join(&mut self) {
         self.pause();
-        let Some(Open { other, region, span, burdened, work, middle, place }) = self.open.pop() else { return };
+        let Some(Open { other, region, workers, span, burdened, work, middle, place, .. }) = self.open.pop() else {
+            return;
+        };
         self.tape.join(&place, self.work - middle);
         self.raise(other);
         let in_turn = self.work - work;
@@ -253,6 +273,7 @@ impl Recorder {
             self.at.burdened = self.at.burdened.min(burdened.saturating_add(in_turn));
         }
         self.region = region;
+        self.workers = workers;
         self.resume();
     }
 
@@ -263,6 +284,7 @@ impl Recorder {
         self.tape.open(&open.place);
         self.keep(open.other.parts);
         self.region = open.region;
+        self.workers = open.workers;
         self.resume();
     }
 
@@ -280,20 +302,24 @@ impl Recorder {
     pub(super) fn job_begins(&mut self, job: usize) {
         let runs = self.runs;
         self.pause();
+        // The workers share the jobs that are left.
+        let workers = (self.crowd / self.jobs.len().max(1)).max(1);
         let spawned = self.jobs.remove(&job);
         let (start, region, job) = spawned.unwrap_or_else(|| (self.here(), self.region, self.tape.new_job()));
         self.tape.job_begins(job);
         let at = std::mem::replace(&mut self.at, start);
-        self.suspended.push(Suspended { at, region: std::mem::replace(&mut self.region, region), runs, job });
+        let (region, workers) =
+            (std::mem::replace(&mut self.region, region), std::mem::replace(&mut self.workers, workers));
+        self.suspended.push(Suspended { at, region, workers, runs, job });
         self.resume();
     }
 
     pub(super) fn job_ends(&mut self) {
         self.pause();
-        let Some(Suspended { at, region, runs, .. }) = self.suspended.pop() else { return };
+        let Some(Suspended { at, region, workers, runs, .. }) = self.suspended.pop() else { return };
         self.tape.job_ends();
         let end = std::mem::replace(&mut self.at, at);
-        self.region = region;
+        (self.region, self.workers) = (region, workers);
         let rest = match self.waits.last_mut() {
             Some(Some(latest)) => latest.raise(end),
             _ => self.last.raise(end),
@@ -350,15 +376,20 @@ impl Recorder {
     /// Enters the region of this name; returns the former region, to which [`Recorder::set_region`] returns.
     pub(super) fn enter(&mut self, name: &'static str) -> usize {
         self.pause();
+        let region = self.region_named(name);
+        let former = std::mem::replace(&mut self.region, region);
+        self.resume();
+        former
+    }
+
+    /// Returns the region of this name.
+    pub(super) fn region_named(&mut self, name: &'static str) -> usize {
         let known = self.names.iter().position(|known| *known == name);
-        let part = known.unwrap_or_else(|| {
+        1 + known.unwrap_or_else(|| {
             self.names.push(name);
             self.works.push(0);
             self.names.len() - 1
-        });
-        let former = std::mem::replace(&mut self.region, part + 1);
-        self.resume();
-        former
+        })
     }
 
     pub(super) fn set_region(&mut self, region: usize) {
