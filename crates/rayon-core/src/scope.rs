@@ -291,7 +291,10 @@ impl<'scope> ScopeBase<'scope> {
             // SAFETY: the scope waits for the task, so it is alive until the countdown, which `run` does last.
             unsafe {
                 let base: *const Self = (*scope.0).base();
-                Self::run(base, || (*base).registry.here(|| body.into_inner()(&*scope.0)));
+                Self::run(base, || {
+                    let _arrives = Arrives(&*base);
+                    (*base).registry.here(|| body.into_inner()(&*scope.0));
+                });
             }
         }
     }
@@ -317,10 +320,6 @@ impl<'scope> ScopeBase<'scope> {
     unsafe fn run<R>(this: *const Self, task: impl FnOnce() -> R) -> Option<R> {
         // SAFETY: the scope is alive, since the task has not been counted down.
         let result = unwind::halt_unwinding(task).map_err(|payload| unsafe { &(*this).panic }.keep(payload)).ok();
-        // SAFETY: as above.
-        if unsafe { &(*this).registry }.is_recorded {
-            host::arrive(this.addr());
-        }
         // SAFETY: as above; this is the last use.
         unsafe { Countdown::end(&raw const (*this).countdown) };
         result
@@ -358,6 +357,17 @@ impl fmt::Debug for ScopeFifo<'_> {
             .field("pool_id", &self.base.registry.id())
             .field("pending", &self.base.countdown.pending())
             .finish_non_exhaustive()
+    }
+}
+
+/// Tells a recording, when dropped, that a task of the scope has ended.
+struct Arrives<'a, 'scope>(&'a ScopeBase<'scope>);
+
+impl Drop for Arrives<'_, '_> {
+    fn drop(&mut self) {
+        if self.0.registry.is_recorded {
+            host::arrive(ptr::from_ref(self.0).addr());
+        }
     }
 }
 

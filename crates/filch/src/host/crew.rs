@@ -221,6 +221,11 @@ impl Crew {
         &self.common
     }
 
+    /// The address of what the workers share.
+    pub(super) fn address(&self) -> usize {
+        Arc::as_ptr(&self.common).addr()
+    }
+
     /// The number of workers.
     pub fn workers(&self) -> usize {
         self.common.workers()
@@ -293,7 +298,7 @@ impl Crew {
     pub unsafe fn push<F: FnOnce() + Send>(&self, job: F) {
         // SAFETY: the borrows live long enough, by the caller's promise; a job that unwinds ends the process.
         let job = unsafe { Spawned::new(job) };
-        strands::spawns(job.address(), type_name::<F>);
+        strands::spawns(self.address(), job.address(), type_name::<F>);
         self.common.hand_in(job);
     }
 
@@ -305,7 +310,7 @@ impl Crew {
     pub unsafe fn push_fifo<F: FnOnce() + Send>(&self, queue: &Fifo, job: F) {
         // SAFETY: the job's borrows outlive it, by the caller's promise; and a job that unwinds ends the process.
         let job = unsafe { Spawned::new(job) };
-        strands::spawns(job.address(), type_name::<F>);
+        strands::spawns(self.address(), job.address(), type_name::<F>);
         // SAFETY: the caller promises the same of the queue.
         unsafe { self.hand_in_fifo(queue, job) };
     }

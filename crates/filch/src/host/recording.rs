@@ -3,8 +3,9 @@
 //!
 //! Invariant: a process writes only its own recording, since the child of a `fork()` has no worker that records.
 
+use std::env;
 use std::fs::File;
-use std::io::{BufWriter, Write as _};
+use std::io::BufWriter;
 use std::sync::{Mutex, PoisonError};
 
 use super::Crew;
@@ -92,7 +93,7 @@ impl ScaleFile {
             strands::crowd(workers);
             place
         });
-        calls::begin(place, filch_queue::clock::per_nanosecond());
+        calls::begin(place, crew.address(), filch_queue::clock::per_nanosecond());
         *FILE.lock().unwrap_or_else(PoisonError::into_inner) = Some((name, file));
         at_exit(write_at_exit);
     }
@@ -104,8 +105,7 @@ impl ScaleFile {
         if census.calls == 0 {
             return warn(format_args!("nothing was recorded: the program has not called into a pool that records"));
         }
-        let mut to = BufWriter::new(file);
-        let written = writeln!(to, "{scale}").and_then(|()| to.flush());
+        let written = scale.write_json(BufWriter::new(file), &program());
         warn(format_args!("{scale}"));
         if census.threads > 1 {
             warn(format_args!(
@@ -126,7 +126,12 @@ impl ScaleFile {
     }
 }
 
-/// The current strand ends, for one that waits for it at this address by means of its own, and [collects](collect) it.
+/// The command line.
+fn program() -> String {
+    env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
+}
+
+/// The current job ends here, for a strand that waits for it at this address by means of its own, and [collects](collect) it.
 pub fn arrive(at: usize) {
     calls::arrive(at);
 }

@@ -7,6 +7,7 @@
 use std::any::type_name;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::ptr;
 
 use crate::fork::here::{Any, Here};
 use crate::fork::spawned::{MayDangle, Spawned};
@@ -16,7 +17,7 @@ use crate::shared::{common::Common, guest::GuestSeat};
 use crate::unwind::AbortOnUnwind;
 use crate::worker::home::current_home;
 use crate::worker::latch::{self, Latch, Waiter};
-use crate::worker::strands;
+use crate::worker::strands::{self, Call};
 
 /// The stack space that a guest must have left: nearly all that Rust gives a thread.
 const ROOM: usize = 7 << 18;
@@ -50,8 +51,9 @@ impl Common {
             return unsafe { seat.visit(f) };
         }
         let mut outcome = None;
-        let mut call = strands::call(type_name::<F>);
-        let place = IsSend((&raw mut outcome, &raw mut call));
+        let mut call = Call::none();
+        let calls = &raw mut call;
+        let place = IsSend((&raw mut outcome, calls));
         let latch = Latch::new(1, Waiter::current());
         let over = IsSend((&raw const latch).cast_mut());
         let f = MayDangle::new(f);
@@ -60,12 +62,16 @@ impl Common {
         let job = unsafe {
             Spawned::new(move || {
                 let (IsSend((outcome, call)), over) = (place, over);
-                let result = catch_unwind(AssertUnwindSafe(|| (*call).run(|| Here::with(f.into_inner()))));
+                let result = catch_unwind(AssertUnwindSafe(|| Here::with(f.into_inner())));
                 *outcome = Some(result);
+                (*call).ends();
                 current_home().expect("a job runs on a worker").count_ended();
                 Latch::end(over.0);
             })
         };
+        let begun = strands::call(ptr::from_ref(self).addr(), job.address(), type_name::<F>);
+        // SAFETY: the job, which has the same pointer, does not run yet.
+        unsafe { *calls = begun };
         self.count_begun_outside();
         let borrowed = AbortOnUnwind("a call panicked that had been given to a pool");
         let has_woken = self.inject_counted(job);

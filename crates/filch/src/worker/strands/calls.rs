@@ -3,7 +3,8 @@
 //!
 //! Each thread outside is a chain: it begins with the program, and is its own time and the calls that it waits for, one
 //! after the other. Its time is the processor's: what it sleeps, or waits for files, is no work. Chains are parallel to
-//! each other, since nobody knows where a thread was started.
+//! each other, since nobody knows where a thread was started. In the [text](super::Graph) a chain's parts are jobs, each
+//! of which spawns the next.
 //!
 //! *Foretold thefts.* A loop of rayon's splits further where it is stolen. On idle workers, so many of them, the halves
 //! of a fork are shared out: each branch gets half of the fork's workers, and a second branch is stolen if one of them
@@ -27,27 +28,50 @@ use crate::machine::{process, thread_time::thread_time};
 const ALONE: &str = "outside the pool";
 
 /// What a thread outside has done so far.
-#[derive(Default)]
 struct Chain {
     at: Point,
     /// How long the thread has run, in nanoseconds, of which this knows.
     ran: u64,
+    /// The number of the next part, as a job.
+    next: u64,
+}
+
+/// A part of a chain, which the text does not have yet.
+struct Part {
+    job: u64,
+    ticks: u64,
+    awaits: Vec<u64>,
+    spawns: Vec<u64>,
+}
+
+/// A job that was spawned outside.
+pub(super) struct Outer {
+    at: Point,
+    name: &'static str,
+    job: u64,
+    /// Parts that come before it.
+    parts: Vec<Part>,
 }
 
 /// The recording of a process.
-#[derive(Default)]
 struct Session {
-    place: Option<Place>,
+    place: Place,
+    /// The address of what the pool's workers share.
+    pool: usize,
     /// Ticks per nanosecond.
     rate: f64,
     chains: Vec<Chain>,
+    /// Parts that the text does not have yet.
+    parts: Vec<Part>,
+    /// The next number of a job that was spawned outside, beyond the recorder's own.
+    job: u64,
     /// The number of the chains' own strands, and their sum, by the logarithm of their length.
     grains: BTreeMap<usize, (u64, u64)>,
-    /// Where jobs were spawned outside that have not begun, and their names, by the job's address.
-    jobs: HashMap<usize, (Point, &'static str)>,
-    /// The latest end of those who have come to a place where a thread collects them, by its address.
-    ends: HashMap<usize, Point>,
-    /// The calls that were recorded, and those that were not.
+    /// The jobs spawned outside that have not begun, by address.
+    jobs: HashMap<usize, Outer>,
+    /// The jobs that have come to a place where a strand collects them, and their latest end, by its address.
+    ends: HashMap<usize, (Point, Vec<u64>)>,
+    /// The calls and spawned jobs that were recorded, and those that were not.
     calls: u64,
     unrecorded: u64,
 }
@@ -82,144 +106,194 @@ fn with_session<R>(f: impl FnOnce(&mut Session) -> R) -> Option<R> {
 }
 
 /// Records the process from now on: the recorder in this place, whose clock has so many ticks per nanosecond, is that
-/// of the pool's one worker.
-pub(crate) fn begin(place: Place, rate: f64) {
-    *session() = Some(Session { place: Some(place), rate, ..Session::default() });
+/// of the one worker of the pool whose common state has this address.
+pub(crate) fn begin(place: Place, pool: usize, rate: f64) {
+    const BEYOND: u64 = 1 << 32;
+    *session() = Some(Session {
+        place,
+        pool,
+        rate,
+        chains: Vec::new(),
+        parts: Vec::new(),
+        job: BEYOND,
+        grains: BTreeMap::new(),
+        jobs: HashMap::new(),
+        ends: HashMap::new(),
+        calls: 0,
+        unrecorded: 0,
+    });
     // Relaxed: see `is_here`.
     PROCESS.store(process::current(), Ordering::Relaxed);
 }
 
 impl Session {
-    /// Returns the current thread's chain, up to now.
-    fn chain(&mut self) -> &mut Chain {
-        let mut number = CHAIN.get();
-        if number == 0 {
-            self.chains.push(Chain::default());
-            number = self.chains.len();
-            CHAIN.set(number);
+    fn new_job(&mut self) -> u64 {
+        self.job += 1;
+        self.job
+    }
+
+    /// Returns the number of the current thread's chain.
+    fn chain(&mut self) -> usize {
+        if CHAIN.get() == 0 {
+            let next = self.new_job();
+            self.chains.push(Chain { at: Point::default(), ran: 0, next });
+            CHAIN.set(self.chains.len());
         }
-        let chain = &mut self.chains[number - 1];
-        if let Some(ran) = thread_time() {
-            let ticks = (ran.saturating_sub(chain.ran) as f64 * self.rate) as u64;
-            chain.ran = ran;
-            chain.at.span += ticks;
-            chain.at.burdened += ticks;
-            // The region is the first: see `Recorder::crowd`.
-            chain.at.parts.resize(chain.at.parts.len().max(1), 0);
-            chain.at.parts[0] += ticks;
-            let (strands, sum) = self.grains.entry((u64::BITS - ticks.leading_zeros()) as usize).or_default();
-            *strands += 1;
-            *sum += ticks;
-        }
-        chain
+        CHAIN.get() - 1
+    }
+
+    /// Ends a part of the current thread's chain, which goes on with the job that this returns.
+    fn part(&mut self, awaits: Vec<u64>, spawns: Option<u64>) -> u64 {
+        let chain = self.chain();
+        let next = self.new_job();
+        let chain = &mut self.chains[chain];
+        let ran = thread_time().unwrap_or(chain.ran);
+        let ticks = (ran.saturating_sub(chain.ran) as f64 * self.rate) as u64;
+        chain.ran = ran;
+        chain.at.span += ticks;
+        chain.at.burdened += ticks;
+        // The region is the first: see `Recorder::crowd`.
+        chain.at.parts.resize(chain.at.parts.len().max(1), 0);
+        chain.at.parts[0] += ticks;
+        let (strands, sum) = self.grains.entry((u64::BITS - ticks.leading_zeros()) as usize).or_default();
+        *strands += 1;
+        *sum += ticks;
+        let job = std::mem::replace(&mut chain.next, next);
+        self.parts.push(Part { job, ticks, awaits, spawns: spawns.into_iter().chain([next]).collect() });
+        next
+    }
+
+    /// The current thread spawns a job outside; it goes on at once.
+    fn spawns(&mut self, address: usize, name: &'static str) {
+        let job = self.new_job();
+        self.part(Vec::new(), Some(job));
+        self.begins(address, name, job);
+    }
+
+    /// The job at this address begins where the current thread's chain has come.
+    fn begins(&mut self, address: usize, name: &'static str, job: u64) {
+        self.calls += 1;
+        let chain = self.chain();
+        let at = self.chains[chain].at.clone();
+        self.jobs.insert(address, Outer { at, name, job, parts: std::mem::take(&mut self.parts) });
     }
 }
 
-/// A call from outside into a pool, if the process is recorded.
-pub(crate) struct Call(Option<Box<Begun>>);
+/// A call into a pool, if it is recorded: the number of the chain's next part, and the end of the call.
+pub(crate) struct Call(Option<Box<(u64, Point)>>);
 
-struct Begun {
-    name: fn() -> &'static str,
-    /// Where it begins; once it has ended, where that was.
-    at: Point,
-    is_recorded: bool,
-}
-
-/// The current thread calls into a pool, or is a worker of another pool. The call has this name.
+/// The current thread calls into the pool whose common state has this address, by a job at this address, with this
+/// name.
 #[inline]
-pub(crate) fn call(name: fn() -> &'static str) -> Call {
+pub(crate) fn call(pool: usize, job: usize, name: fn() -> &'static str) -> Call {
     #[cold]
-    fn begun(name: fn() -> &'static str) -> Option<Box<Begun>> {
-        // What the worker calls in other pools is not recorded, and its own strand waits meanwhile.
-        let at = if is_on() { Point::default() } else { with_session(|session| session.chain().at.clone())? };
-        Some(Box::new(Begun { name, at, is_recorded: false }))
+    #[inline(never)]
+    fn begun(pool: usize, address: usize, name: &'static str) -> Option<Box<(u64, Point)>> {
+        with_session(|session| {
+            if session.pool != pool {
+                // If this is the worker that records, its strand waits meanwhile.
+                session.unrecorded += 1;
+                return None;
+            }
+            let job = session.part(Vec::new(), None);
+            session.begins(address, name, job);
+            let next = session.new_job();
+            let chain = session.chain();
+            session.chains[chain].next = next;
+            Some(Box::new((next, Point::default())))
+        })?
     }
-    Call(if is_here() { begun(name) } else { None })
+    Call(if is_here() { begun(pool, job, name()) } else { None })
 }
 
 impl Call {
-    /// Runs the call on a worker.
-    pub(crate) fn run<R>(&mut self, call: impl FnOnce() -> R) -> R {
-        let Some(begun) = &mut self.0 else { return call() };
-        begun.is_recorded =
-            exempt(|recorder| recorder.call_begins(std::mem::take(&mut begun.at), begun.name)).is_some();
-        let result = call();
-        exempt(|recorder| begun.at = recorder.call_ends());
-        result
+    pub(crate) fn none() -> Self {
+        Self(None)
+    }
+
+    /// The call ends, on its worker.
+    #[inline]
+    pub(crate) fn ends(&mut self) {
+        if let Some(call) = &mut self.0 {
+            exempt(|recorder| call.1 = recorder.call_ends(call.0));
+        }
     }
 
     /// The caller goes on.
+    #[inline]
     pub(crate) fn returns(self) {
-        let Some(begun) = self.0 else { return };
+        let Some(call) = self.0 else { return };
+        let ran = thread_time();
         with_session(|session| {
-            *if begun.is_recorded { &mut session.calls } else { &mut session.unrecorded } += 1;
-            if begun.is_recorded && !is_on() {
-                let number = CHAIN.get();
-                let ran = thread_time();
-                if let Some(chain) = session.chains.get_mut(number.wrapping_sub(1)) {
-                    chain.at = begun.at;
-                    chain.ran = ran.unwrap_or(chain.ran);
-                }
-            }
+            let chain = session.chain();
+            let chain = &mut session.chains[chain];
+            chain.at = call.1;
+            chain.ran = ran.unwrap_or(chain.ran);
         });
     }
 }
 
-/// The job at this address is about to be spawned. If this is outside, it begins here.
+/// A job at this address, with this name, is about to be spawned in the pool whose common state has this address. If
+/// this is outside, it begins here.
 #[inline]
-pub(crate) fn spawns(job: usize, name: fn() -> &'static str) {
+pub(crate) fn spawns(pool: usize, job: usize, name: fn() -> &'static str) {
     #[cold]
-    fn note(job: usize, name: &'static str) {
-        with_session(|session| {
-            let at = session.chain().at.clone();
-            session.jobs.insert(job, (at, name));
-            session.calls += 1;
-        });
+    #[inline(never)]
+    fn note(pool: usize, job: usize, name: &'static str) {
+        with_session(|session| if session.pool == pool { session.spawns(job, name) } else { session.unrecorded += 1 });
     }
     if is_here() && !is_on() {
-        note(job, name());
+        note(pool, job, name());
     }
 }
 
-/// Returns where the job at this address was spawned, if that was outside, and its name.
-pub(super) fn spawned_outside(job: usize) -> Option<(Point, &'static str)> {
+/// Returns the job at this address if it was spawned outside.
+pub(super) fn spawned_outside(job: usize) -> Option<Outer> {
     with_session(|session| session.jobs.remove(&job))?
 }
 
-/// The current strand ends, or goes on, no earlier than which the strand that [collects](collect) at this address does.
+/// The current job ends here for a strand that [collects](collect) it at this address.
 pub(crate) fn arrive(at: usize) {
-    let Some(end) = exempt(Recorder::now) else { return };
-    with_session(|session| _ = session.ends.entry(at).or_default().raise(end));
+    let Some((end, Some(job))) = exempt(Recorder::arrives) else { return };
+    with_session(|session| {
+        let (latest, jobs) = session.ends.entry(at).or_default();
+        latest.raise(end);
+        jobs.push(job);
+    });
 }
 
-/// The current strand goes on no earlier than those that have [arrived](arrive) at this address.
+/// The current strand goes on no earlier than the jobs that have [arrived](arrive) at this address.
 pub(crate) fn collect(at: usize) {
-    let Some(end) = with_session(|session| session.ends.remove(&at)).flatten() else { return };
+    let Some((end, jobs)) = with_session(|session| session.ends.remove(&at)).flatten() else { return };
     if is_on() {
-        exempt(|recorder| recorder.raise(end));
+        exempt(|recorder| recorder.collects(end, &jobs));
     } else {
-        with_session(|session| _ = session.chain().at.raise(end));
+        with_session(|session| {
+            session.part(jobs, None);
+            let chain = session.chain();
+            session.chains[chain].at.raise(end);
+        });
     }
 }
 
 /// What a recording of a process says besides.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Census {
+    /// The calls and spawned jobs from outside.
     pub(crate) calls: u64,
     pub(crate) unrecorded: u64,
     /// The number of threads outside that have called.
     pub(crate) threads: usize,
 }
 
-/// Ends the recording of this process. What the pool still runs, and is in the middle of, counts up to its last fork.
+/// Ends the recording of this process. What the pool still runs counts up to its last fork.
 pub(crate) fn end() -> Option<(Scale, Census)> {
     let mut ended = if is_here() { session().take()? } else { return None };
-    let place = ended.place.take()?;
-    let mut recorder = place.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+    let mut recorder = ended.place.lock().unwrap_or_else(PoisonError::into_inner).take()?;
     if is_on() {
         recorder.pause();
     } else if CHAIN.get() > 0 {
-        ended.chain();
+        ended.part(Vec::new(), None);
     }
     let census = Census { calls: ended.calls, unrecorded: ended.unrecorded, threads: ended.chains.len() };
     recorder.end(ended);
@@ -242,7 +316,7 @@ impl Recorder {
         result
     }
 
-    /// Returns the point up to which the current strand has come.
+    /// Returns the point to which the current strand has come.
     fn now(&mut self) -> Point {
         self.pause();
         let now = self.here();
@@ -250,23 +324,49 @@ impl Recorder {
         now
     }
 
-    /// A job has been spawned there.
-    pub(super) fn spawned_at(&mut self, job: usize, (mut start, name): (Point, &'static str)) {
+    /// Writes parts of chains into the text.
+    fn tell(&mut self, parts: Vec<Part>) {
+        let runs = self.runs;
+        self.pause();
+        for Part { job, ticks, awaits, spawns } in parts {
+            self.tape.job_begins(job);
+            self.tape.strand(ticks);
+            awaits.into_iter().for_each(|job| self.tape.awaits(job));
+            spawns.into_iter().for_each(|job| self.tape.spawns_this(job));
+            self.tape.job_ends();
+        }
+        if runs {
+            self.resume();
+        }
+    }
+
+    /// A job at this address has been spawned outside.
+    pub(super) fn spawned_at(&mut self, address: usize, outer: Outer) {
+        let Outer { mut at, name, job, parts } = outer;
+        self.tell(parts);
         self.forks += 1;
-        start.burdened = start.burdened.saturating_add(self.theft);
+        at.burdened = at.burdened.saturating_add(self.theft);
         let region = self.region_for(name);
-        self.jobs.insert(job, (start, region));
+        self.jobs.insert(address, (at, region, job));
     }
 
-    /// The job that has just begun is a call from this point.
-    fn call_begins(&mut self, at: Point, name: fn() -> &'static str) {
-        self.region = self.region_for(name());
-        self.workers = self.crowd;
-        self.at = at;
+    /// Returns where the current call ends, which the caller's next part follows.
+    fn call_ends(&mut self, next: u64) -> Point {
+        let end = self.now();
+        self.tape.spawns_this(next);
+        end
     }
 
-    fn call_ends(&mut self) -> Point {
-        self.now()
+    /// Returns where the current strand is, and the job that it is part of.
+    fn arrives(&mut self) -> (Point, Option<u64>) {
+        (self.now(), self.suspended.last().map(|suspended| suspended.job))
+    }
+
+    fn collects(&mut self, end: Point, jobs: &[u64]) {
+        self.pause();
+        jobs.iter().for_each(|job| self.tape.awaits(*job));
+        self.raise(end);
+        self.resume();
     }
 
     /// Returns the region of what has the type of this name.
@@ -303,15 +403,31 @@ impl Recorder {
 
     /// Ends the recording of a process.
     fn end(&mut self, session: Session) {
+        let Session { chains, mut parts, jobs, ends, grains, .. } = session;
+        for chain in &chains {
+            parts.push(Part { job: chain.next, ticks: 0, awaits: Vec::new(), spawns: Vec::new() });
+        }
+        let outer = jobs.into_values().map(|mut outer| {
+            parts.append(&mut outer.parts);
+            outer.job
+        });
+        let unbegun: Vec<u64> = outer.chain(self.jobs.drain().map(|(_, (.., job))| job)).collect();
+        self.tape.close();
+        self.tell(parts);
+        for job in unbegun {
+            self.tape.job_begins(job);
+            self.tape.job_ends();
+        }
         // What is open has not been joined, and what is suspended would go on.
         let open = std::mem::take(&mut self.open).into_iter().map(|open| open.other);
         let suspended = std::mem::take(&mut self.suspended).into_iter().map(|suspended| suspended.at);
-        let chains = session.chains.into_iter().map(|chain| chain.at);
+        let chains = chains.into_iter().map(|chain| chain.at);
         let waits = std::mem::take(&mut self.waits).into_iter().flatten();
-        for point in open.chain(suspended).chain(waits).chain(chains).chain(session.ends.into_values()) {
+        let ends = ends.into_values().map(|(end, _)| end);
+        for point in open.chain(suspended).chain(waits).chain(chains).chain(ends) {
             self.raise(point);
         }
-        for (log, (strands, sum)) in session.grains {
+        for (log, (strands, sum)) in grains {
             self.grains[log].0 += strands;
             self.grains[log].1 += sum;
             self.work += sum;

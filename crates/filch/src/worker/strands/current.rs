@@ -107,8 +107,8 @@ pub(crate) fn spawned(job: usize) {
 
 /// Runs the job at this address.
 pub(crate) fn in_job<R>(job: usize, run: impl FnOnce() -> R) -> R {
-    if let Some(from) = calls::spawned_outside(job) {
-        with(|recorder| recorder.spawned_at(job, from));
+    if let Some(outer) = calls::spawned_outside(job) {
+        with(|recorder| recorder.spawned_at(job, outer));
     }
     between(|recorder| recorder.job_begins(job), run, Recorder::job_ends)
 }

@@ -20,7 +20,7 @@ pub(crate) fn workers() -> usize {
 }
 
 #[inline(always)]
-pub(crate) fn spawns(_job: usize, _name: fn() -> &'static str) {}
+pub(crate) fn spawns(_pool: usize, _job: usize, _name: fn() -> &'static str) {}
 
 #[inline(always)]
 pub(crate) fn in_job<R>(_job: usize, run: impl FnOnce() -> R) -> R {
@@ -36,16 +36,19 @@ pub(crate) fn is_stolen(_name: fn() -> &'static str) -> bool {
 pub(crate) struct Call;
 
 #[inline(always)]
-pub(crate) fn call(_name: fn() -> &'static str) -> Call {
+pub(crate) fn call(_pool: usize, _job: usize, _name: fn() -> &'static str) -> Call {
     Call
 }
 
 impl Call {
     #[inline(always)]
-    #[expect(clippy::unused_self, reason = "it stands for one that is recorded")]
-    pub(crate) fn run<R>(&mut self, call: impl FnOnce() -> R) -> R {
-        call()
+    pub(crate) fn none() -> Self {
+        Self
     }
+
+    #[inline(always)]
+    #[expect(clippy::unused_self, reason = "it stands for one that is recorded")]
+    pub(crate) fn ends(&mut self) {}
 
     #[inline(always)]
     pub(crate) fn returns(self) {}

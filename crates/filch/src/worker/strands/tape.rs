@@ -196,6 +196,29 @@ impl Tape {
         job
     }
 
+    /// Writes that the current strand spawns this job, whose number comes from elsewhere.
+    pub(super) fn spawns_this(&mut self, job: u64) {
+        self.job("s", job);
+    }
+
+    /// Closes what is open.
+    pub(super) fn close(&mut self) {
+        self.flush();
+        let mut open = Vec::new();
+        for byte in self.graph.text.bytes() {
+            match byte {
+                b'(' => open.push("|)"),
+                b'[' => open.push("]"),
+                b'{' => open.push("}"),
+                b'|' => _ = open.last_mut().map(|last| *last = ")"),
+                b')' | b']' | b'}' => _ = open.pop(),
+                _ => {}
+            }
+        }
+        open.into_iter().rev().for_each(|end| self.mark(end));
+        self.sealed = self.graph.text.len();
+    }
+
     pub(super) fn new_job(&mut self) -> u64 {
         self.jobs += 1;
         self.jobs - 1
