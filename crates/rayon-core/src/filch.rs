@@ -8,6 +8,7 @@ use filch::inside::host::ScaleFile;
 use crate::ThreadPoolBuilder;
 use crate::private::Sealed;
 use crate::registry::started_global;
+use crate::settings;
 
 /// Lets threads from outside run their calls themselves.
 ///
@@ -89,11 +90,13 @@ impl<S> CallersWork for ThreadPoolBuilder<S> {
 pub fn end_global() -> bool {
     let Some((registry, lease)) = started_global() else { return true };
     if registry.is_recorded {
-        registry.crew.wait_idle();
+        wait_idle();
         ScaleFile::write();
         return false;
     }
-    let (Some(ordinary), Some(threads)) = (&registry.ordinary, &registry.threads) else { return false };
+    let (Some(ordinary), Some(threads), Some(lease)) = (&registry.ordinary, &registry.threads, lease) else {
+        return false;
+    };
     assert!(registry.current_index().is_none(), "a task cannot end the global pool, of which it is a part");
     // While tasks run, no thread leaves.
     lease.wait_until_last();
@@ -126,6 +129,9 @@ fn again() {
 pub fn wait_idle() {
     if let Some((registry, lease)) = started_global() {
         assert!(registry.current_index().is_none(), "a task cannot wait until its own pool is idle");
-        if registry.is_recorded { registry.crew.wait_idle() } else { lease.wait_until_last() }
+        let recorded = || settings::recorded().ok().flatten().map(|recorded| &recorded.lease);
+        if let Some(lease) = lease.as_ref().or_else(recorded) {
+            lease.wait_until_last();
+        }
     }
 }

@@ -130,10 +130,7 @@ impl Drop for Registry {
 
 impl Registry {
     /// Starts the threads that `builder` asks for. The pool lives as long as its lease and the tasks spawned on it.
-    pub(crate) fn new<S>(
-        mut builder: ThreadPoolBuilder<S>,
-        is_global: bool,
-    ) -> Result<(Arc<Self>, Lease), ThreadPoolBuildError>
+    pub(crate) fn new<S>(mut builder: ThreadPoolBuilder<S>, is_global: bool) -> Result<Started, ThreadPoolBuildError>
     where
         S: ThreadSpawn,
     {
@@ -224,6 +221,8 @@ impl Registry {
         if settings::wants_stats() {
             print_stats_at_exit(&registry);
         }
+        // Otherwise the tasks have the only leases besides the one that stays, which tells when they have ended.
+        let lease = Some(lease).filter(|_| !registry.is_recorded);
         Ok((registry, lease))
     }
 
@@ -432,8 +431,11 @@ pub(crate) fn in_worker<R: Send>(f: impl FnOnce() -> R + Send) -> R {
     if is_worker() { f() } else { global_registry().enter(f) }
 }
 
-/// Each process's global registry, which is never dropped, and the lease that keeps its threads.
-static GLOBAL: PerProcess<Single<(Arc<Registry>, Lease)>> = PerProcess::new();
+/// Each process's global registry, which is never dropped.
+static GLOBAL: PerProcess<Single<Started>> = PerProcess::new();
+
+/// A registry, and the lease that keeps its threads, unless they stay anyway.
+pub(crate) type Started = (Arc<Registry>, Option<Lease>);
 
 /// Returns the registry for threads that are not workers. The first use starts it.
 #[inline]
@@ -445,7 +447,7 @@ pub(crate) fn global_registry() -> &'static Arc<Registry> {
 }
 
 /// Returns the global registry, if it has been started.
-pub(crate) fn started_global() -> Option<&'static (Arc<Registry>, Lease)> {
+pub(crate) fn started_global() -> Option<&'static Started> {
     GLOBAL.get().get()
 }
 
@@ -461,9 +463,7 @@ where
 }
 
 /// Makes a global registry, and records its timeline if the environment asks for that.
-fn recorded(
-    make: impl FnOnce() -> Result<(Arc<Registry>, Lease), ThreadPoolBuildError>,
-) -> Result<(Arc<Registry>, Lease), ThreadPoolBuildError> {
+fn recorded(make: impl FnOnce() -> Result<Started, ThreadPoolBuildError>) -> Result<Started, ThreadPoolBuildError> {
     let wanted = settings::timeline().map_err(|error| ThreadPoolBuildError::new(ErrorKind::IOError(error)))?;
     let made = make()?;
     wanted.record_crew(&made.0.crew);
@@ -472,7 +472,7 @@ fn recorded(
 
 /// Makes a registry with the number of threads given by the environment, or else by the system's processors; with fewer
 /// if the system refuses them; with the current thread alone on a system without threads.
-fn default_global_registry() -> Result<(Arc<Registry>, Lease), ThreadPoolBuildError> {
+fn default_global_registry() -> Result<Started, ThreadPoolBuildError> {
     // Neither the number of threads nor their processors depend on the affinity of the thread that happens to come
     // first.
     let is_recorded = settings::recorded().is_ok_and(|recorded| recorded.is_some());

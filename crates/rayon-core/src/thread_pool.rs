@@ -22,7 +22,7 @@ use crate::{Scope, ScopeFifo, ThreadPoolBuildError, ThreadPoolBuilder, join, sco
 /// ```
 pub struct ThreadPool {
     registry: Arc<Registry>,
-    _lease: Lease,
+    _lease: Option<Lease>,
 }
 
 impl ThreadPool {

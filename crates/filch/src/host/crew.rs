@@ -268,15 +268,6 @@ impl Crew {
         unsafe { self.common.enter(|_| f()) }
     }
 
-    /// Waits until the crew has no work left. A worker of another crew runs its own jobs meanwhile.
-    ///
-    /// # Panics
-    /// On a worker of this crew, which would wait for itself.
-    pub fn wait_idle(&self) {
-        assert!(self.current_index().is_none(), "a task cannot wait until its own pool is idle");
-        wait_until(|| self.common.is_idle());
-    }
-
     /// Runs `op` once on every worker, with its number, and returns the results by number, as
     /// [`ThreadPool::broadcast`](crate::ThreadPool::broadcast) does. A worker that waits for the others may run any
     /// job, whatever its strategy.
@@ -323,7 +314,7 @@ impl Crew {
             self.common.inject(job);
             return;
         }
-        strands::spawned(job.address());
+        strands::queued(job.address());
         queue.0.push(job);
         let queue = IsSend((&raw const queue.0).cast_mut());
         // SAFETY: there are as many of these jobs as jobs in the queue, so each finds one, and by the caller's promise

@@ -44,11 +44,12 @@ struct Part {
     spawns: Vec<u64>,
 }
 
-/// A job that was spawned outside.
+/// A job that was spawned outside, or is a call from there.
 pub(super) struct Outer {
     at: Point,
     name: &'static str,
     job: u64,
+    is_call: bool,
     /// Parts that come before it.
     parts: Vec<Part>,
 }
@@ -167,15 +168,15 @@ impl Session {
     fn spawns(&mut self, address: usize, name: &'static str) {
         let job = self.new_job();
         self.part(Vec::new(), Some(job));
-        self.begins(address, name, job);
+        self.begins(address, name, job, false);
     }
 
     /// The job at this address begins where the current thread's chain has come.
-    fn begins(&mut self, address: usize, name: &'static str, job: u64) {
+    fn begins(&mut self, address: usize, name: &'static str, job: u64, is_call: bool) {
         self.calls += 1;
         let chain = self.chain();
         let at = self.chains[chain].at.clone();
-        self.jobs.insert(address, Outer { at, name, job, parts: std::mem::take(&mut self.parts) });
+        self.jobs.insert(address, Outer { at, name, job, is_call, parts: std::mem::take(&mut self.parts) });
     }
 }
 
@@ -196,7 +197,7 @@ pub(crate) fn call(pool: usize, job: usize, name: fn() -> &'static str) -> Call 
                 return None;
             }
             let job = session.part(Vec::new(), None);
-            session.begins(address, name, job);
+            session.begins(address, name, job, true);
             let next = session.new_job();
             let chain = session.chain();
             session.chains[chain].next = next;
@@ -342,9 +343,9 @@ impl Recorder {
 
     /// A job at this address has been spawned outside.
     pub(super) fn spawned_at(&mut self, address: usize, outer: Outer) {
-        let Outer { mut at, name, job, parts } = outer;
+        let Outer { mut at, name, job, is_call, parts } = outer;
         self.tell(parts);
-        self.forks += 1;
+        self.forks += u64::from(!is_call);
         at.burdened = at.burdened.saturating_add(self.theft);
         let region = self.region_for(name);
         self.jobs.insert(address, (at, region, job));

@@ -105,6 +105,14 @@ pub(crate) fn spawned(job: usize) {
     with(|recorder| recorder.spawned(job));
 }
 
+/// The job at this address is queued, and one is spawned in whose place it may run.
+pub(crate) fn queued(job: usize) {
+    with(|recorder| {
+        recorder.spawned(job);
+        recorder.forks -= 1;
+    });
+}
+
 /// Runs the job at this address.
 pub(crate) fn in_job<R>(job: usize, run: impl FnOnce() -> R) -> R {
     if let Some(outer) = calls::spawned_outside(job) {

@@ -21,7 +21,7 @@ pub use tape::Graph;
 
 pub(crate) use calls::{Call, call, spawns};
 pub(crate) use current::{
-    Place, crowd, dropped, ended, fork, in_job, in_wait, is_on, is_stolen, joined, piece, rest, second, spawned, start,
-    take, took, work, workers,
+    Place, crowd, dropped, ended, fork, in_job, in_wait, is_on, is_stolen, joined, piece, queued, rest, second,
+    spawned, start, take, took, work, workers,
 };
 pub(crate) use recorder::{Clock, Recorder};

@@ -20,6 +20,9 @@ pub(crate) fn workers() -> usize {
 }
 
 #[inline(always)]
+pub(crate) fn queued(_job: usize) {}
+
+#[inline(always)]
 pub(crate) fn spawns(_pool: usize, _job: usize, _name: fn() -> &'static str) {}
 
 #[inline(always)]
