@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::env;
 use std::fs;
 use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::mpsc::channel;
@@ -17,7 +17,7 @@ use rayon_core::{
 };
 
 /// The programs that are recorded.
-const PROGRAMS: [(&str, fn()); 14] = [
+const PROGRAMS: [(&str, fn()); 15] = [
     ("fib", || assert_eq!(fib(16), 987)),
     ("pieces", || assert_eq!(pieces(0..1_000_000, current_num_threads(), false), 1_000_000)),
     ("names", names),
@@ -49,6 +49,13 @@ const PROGRAMS: [(&str, fn()); 14] = [
         assert_eq!(fib(10), 55, "unrecorded");
     }),
     ("forks", forks),
+    ("waits for ever", || {
+        let (send, receive) = channel();
+        scope(move |s| {
+            s.spawn(move |_| send.send(()).unwrap());
+            receive.recv().unwrap();
+        });
+    }),
     ("builds", || {
         let error = ThreadPoolBuilder::new().build().unwrap_err().to_string();
         println!("child says: {error}");
@@ -208,13 +215,18 @@ fn child() {
 
 /// Runs a program, with these variables.
 fn run(program: &str, variables: &[(&str, &str)]) -> Output {
+    command(program, variables).output().unwrap()
+}
+
+fn command(program: &str, variables: &[(&str, &str)]) -> Command {
     let mut command = Command::new(env::current_exe().unwrap());
     command.args(["--exact", "child", "--ignored", "--nocapture"]);
     for name in ["POOL", "WAIT", "CALLER", "STATS", "TIMELINE", "SCALE", "SCALE_WORKERS"] {
         command.env_remove(format!("FILCH_{name}"));
     }
     command.env_remove("RAYON_NUM_THREADS").env_remove("RAYON_RS_NUM_CPUS").env("PROGRAM", program);
-    command.envs(variables.iter().copied()).output().unwrap()
+    command.envs(variables.iter().copied());
+    command
 }
 
 /// A recording, as far as these tests look at it.
@@ -379,6 +391,21 @@ fn a_recording_ends_with_its_pool() {
 #[test]
 fn the_child_of_a_fork_is_not_recorded() {
     assert_eq!(recorded("forks").forks(), 7 + 88);
+}
+
+/// On Linux; elsewhere nobody says so.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_task_that_waits_for_another_is_told() {
+    use std::io::{BufRead as _, BufReader};
+    let file = file("waits");
+    let mut command = command("waits for ever", &[("FILCH_SCALE", file.to_str().unwrap())]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let said = BufReader::new(child.stderr.take().unwrap()).lines().next().unwrap().unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(said.starts_with("filch: a task has waited for 5 s"), "{said}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), "", "a process that is killed writes nothing");
 }
 
 #[test]

@@ -7,15 +7,18 @@ use std::env;
 use std::fs::File;
 use std::io::BufWriter;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use super::Crew;
 use crate::machine::process::{self, at_exit};
+use crate::machine::{thread::Thread, thread_time::ThreadClock};
 use crate::pool::Recorded;
 use crate::tasks::record::{Recording, empty_forks};
 use crate::threads::builder::Builder;
 use crate::threads::{environment::variable, error::BuildError};
 use crate::unwind::warn;
-use crate::worker::strands::{self, calls};
+use crate::worker::strands;
+use crate::worker::strands::calls::{self, Doing};
 
 /// The file into which a recording of the process goes, if the environment variable `FILCH_SCALE` names one.
 ///
@@ -31,6 +34,9 @@ pub struct ScaleFile {
     file: File,
     workers: usize,
 }
+
+/// The stack of a thread that only watches.
+const LITTLE: usize = 256 << 10;
 
 /// Where the recording of this process goes.
 static FILE: Mutex<Option<(String, File)>> = Mutex::new(None);
@@ -87,15 +93,19 @@ impl ScaleFile {
     /// Records all calls into this crew, which has a thread, and writes the file when the process ends.
     pub fn record(self, crew: &Crew) {
         let Self { name, file, workers } = self;
-        let place = crew.enter(|| {
+        let (place, clock) = crew.enter(|| {
             let place = Recording::new().start(empty_forks);
             strands::rest();
             strands::crowd(workers);
-            place
+            (place, ThreadClock::current())
         });
         calls::begin(place, crew.address(), filch_queue::clock::per_nanosecond());
         *FILE.lock().unwrap_or_else(PoisonError::into_inner) = Some((name, file));
         at_exit(write_at_exit);
+        if let Some(clock) = clock {
+            // Without a thread for it, nobody watches.
+            let _ = Thread::start(None, Some(LITTLE), move || watch(clock));
+        }
     }
 
     /// Ends the recording of this process, if there is one: writes it, and says what it shows.
@@ -123,6 +133,30 @@ impl ScaleFile {
             Ok(()) => warn(format_args!("the recording is in {name}")),
             Err(error) => warn(format_args!("the recording cannot be written to {name} ({error})")),
         }
+    }
+}
+
+/// Says so if the worker is stuck in a task: perhaps it waits for another.
+fn watch(clock: ThreadClock) {
+    const LONG: Duration = Duration::from_secs(5);
+    /// What a thread that waits may run meanwhile, in nanoseconds.
+    const LITTLE_TIME: u64 = 10_000_000;
+    let look = || Some((calls::doing()?, clock.time()?));
+    let mut before = look();
+    while let Some((doing, ran)) = before {
+        std::thread::sleep(LONG);
+        let now = look();
+        if let (Doing::Strand(_), Some((still, runs))) = (doing, now)
+            && doing == still
+            && runs - ran < LITTLE_TIME
+        {
+            return warn(format_args!(
+                "a task has waited for {} s: if it waits for another task, it waits for ever, since one thread runs \
+                 all tasks of a program that is recorded",
+                LONG.as_secs()
+            ));
+        }
+        before = now;
     }
 }
 

@@ -301,6 +301,24 @@ pub(crate) fn end() -> Option<(Scale, Census)> {
     Some((Scale::of(*recorder), census))
 }
 
+/// What the worker that records is in the middle of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Doing {
+    /// Nothing, or it waits for what others do.
+    Nothing,
+    /// The strand of a task that began then.
+    Strand(u64),
+}
+
+/// Returns what the worker is in the middle of; `None` if the recording has ended.
+pub(crate) fn doing() -> Option<Doing> {
+    let place = with_session(|session| Place::clone(&session.place))?;
+    let recorder = place.lock().unwrap_or_else(PoisonError::into_inner);
+    let recorder = recorder.as_ref()?;
+    let is_in_task = recorder.runs && !recorder.suspended.is_empty();
+    Some(if is_in_task { Doing::Strand(recorder.since) } else { Doing::Nothing })
+}
+
 impl Recorder {
     /// Counts on so many workers, and names forks.
     pub(super) fn crowd(&mut self, workers: usize) {
