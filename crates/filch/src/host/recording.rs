@@ -117,6 +117,12 @@ impl ScaleFile {
         }
         let written = scale.write_json(BufWriter::new(file), &program());
         warn(format_args!("{scale}"));
+        for name in census.drawing {
+            warn(format_args!(
+                "`{name}` draws items by `par_bridge`, and one thread has drawn all: they count as sequential there, \
+                 and may be parallel"
+            ));
+        }
         if census.threads > 1 {
             warn(format_args!(
                 "{} threads called into the pool: each is taken to begin with the program, in parallel to the others",

@@ -19,7 +19,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use filch_memory::Ordering;
 
 use super::current::{Place, exempt, is_on};
-use super::name::short;
+use super::name::{draws, short};
 use super::recorder::{OUTSIDE, Open, Point, Recorder};
 use super::report::Scale;
 use crate::machine::{process, thread_time::thread_time};
@@ -278,13 +278,15 @@ pub(crate) fn collect(at: usize) {
 }
 
 /// What a recording of a process says besides.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Census {
     /// The calls and spawned jobs from outside.
     pub(crate) calls: u64,
     pub(crate) unrecorded: u64,
     /// The number of threads outside that have called.
     pub(crate) threads: usize,
+    /// The regions with loops that draw their items from a place that all their branches share.
+    pub(crate) drawing: Vec<&'static str>,
 }
 
 /// Ends the recording of this process. What the pool still runs counts up to its last fork.
@@ -296,7 +298,8 @@ pub(crate) fn end() -> Option<(Scale, Census)> {
     } else if CHAIN.get() > 0 {
         ended.part(Vec::new(), None);
     }
-    let census = Census { calls: ended.calls, unrecorded: ended.unrecorded, threads: ended.chains.len() };
+    let drawing = std::mem::take(&mut recorder.drawing);
+    let census = Census { calls: ended.calls, unrecorded: ended.unrecorded, threads: ended.chains.len(), drawing };
     recorder.end(ended);
     Some((Scale::of(*recorder), census))
 }
@@ -415,7 +418,13 @@ impl Recorder {
     pub(super) fn is_stolen(&mut self, name: &'static str) -> bool {
         let Some(&Open { within, workers, .. }) = self.open.last() else { return true };
         if self.kinds.is_some() && within != OUTSIDE && self.names[within - 1].is_empty() {
-            self.exempt(|recorder| recorder.names[within - 1] = Box::leak(short(name).into_boxed_str()));
+            self.exempt(|recorder| {
+                let short: &'static str = Box::leak(short(name).into_boxed_str());
+                recorder.names[within - 1] = short;
+                if draws(name) && !recorder.drawing.contains(&short) {
+                    recorder.drawing.push(short);
+                }
+            });
         }
         workers > 1
     }

@@ -28,66 +28,88 @@ const BETWEEN: [&str; 23] = [
     "f64",
 ];
 
-/// Returns the first function of the user's in the name of a type, or else the first one of rayon's. For example,
-/// `rayon::iter::map::MapConsumer<…, app::search<u32>::{{closure}}>` gives `app::search`.
+const CLOSURE: &str = "{{closure}}";
+
+/// Returns the user's outermost function that has a closure in the name of a type, or is one of its functions; or else
+/// rayon's. For example, `rayon::iter::map::MapConsumer<…, app::search<u32>::{{closure}}>` gives `app::search`.
 pub(super) fn short(name: &str) -> String {
     let mut paths = Vec::new();
     collect(name, &mut paths);
-    let is_function = |path: &&String| {
-        let last = path.rsplit("::").next().unwrap_or_default();
-        path.contains("::") && (last == CLOSURE || last.starts_with(|first: char| first.is_lowercase() || first == '_'))
-    };
-    let is_users = |path: &&String| !BETWEEN.contains(&path.split("::").next().unwrap_or_default());
-    let functions = || paths.iter().filter(is_function);
-    let chosen = functions().find(is_users).or_else(|| functions().find(|path| path.starts_with("rayon::")));
-    let chosen = chosen.map_or(name, |path| path);
+    let is_users = |path: &Path| !BETWEEN.contains(&path.name.split("::").next().unwrap_or_default());
+    let is_rayons = |path: &Path| path.name.starts_with("rayon::") && path.is_function();
+    let chosen = (find(&paths, &|path| is_users(path) && path.name.ends_with(CLOSURE)))
+        .or_else(|| find(&paths, &|path| is_users(path) && path.is_function()))
+        .or_else(|| find(&paths, &is_rayons))
+        .unwrap_or(name);
     chosen.split("::").filter(|segment| *segment != CLOSURE).collect::<Vec<_>>().join("::")
 }
 
-const CLOSURE: &str = "{{closure}}";
+/// Whether the type is that of a loop that draws its items from a place that all its branches share.
+pub(super) fn draws(name: &str) -> bool {
+    name.contains("rayon::iter::par_bridge::")
+}
 
-/// Adds all paths in `text`, without their generic arguments, to `paths`; those in the arguments of a path follow it.
-fn collect(text: &str, paths: &mut Vec<String>) {
+/// A path in the name of a type, without its generic arguments, and these.
+#[derive(Default)]
+struct Path {
+    name: String,
+    arguments: Vec<Path>,
+}
+
+impl Path {
+    /// Types begin with a capital.
+    fn is_function(&self) -> bool {
+        let last = self.name.rsplit("::").next().unwrap_or_default();
+        self.name.contains("::") && (last == CLOSURE || last.starts_with(|c: char| c.is_lowercase() || c == '_'))
+    }
+}
+
+/// Returns the first path for which `is` holds: a path before its arguments, the last of which come first, since with
+/// rayon they are what is done with the items, not the items.
+fn find<'p>(paths: &'p [Path], is: &impl Fn(&Path) -> bool) -> Option<&'p str> {
+    paths.iter().rev().find_map(|path| if is(path) { Some(&*path.name) } else { find(&path.arguments, is) })
+}
+
+/// Adds all paths in `text` to `paths`.
+fn collect(text: &str, paths: &mut Vec<Path>) {
     let mut rest = text;
-    while let Some(start) = rest.find(|c: char| c.is_alphabetic() || c == '_' || c == '<' || c == '{') {
+    while let Some(start) = rest.find(|c: char| c.is_alphabetic() || "_<{".contains(c)) {
         rest = path(&rest[start..], paths);
     }
 }
 
 /// Adds the path with which `text` begins, and returns what follows it.
-fn path<'t>(text: &'t str, paths: &mut Vec<String>) -> &'t str {
-    let place = paths.len();
-    paths.push(String::new());
-    let mut whole = String::new();
+fn path<'t>(text: &'t str, paths: &mut Vec<Path>) -> &'t str {
+    let mut path = Path::default();
     let mut rest = text;
     loop {
         if rest.starts_with('<') {
             let inside = bracketed(rest);
-            rest = &rest[inside.len() + 2..];
-            if whole.is_empty() {
+            rest = rest.get(inside.len() + 2..).unwrap_or_default();
+            let mut of = Vec::new();
+            collect(inside, &mut of);
+            if path.name.is_empty() {
                 // `<Type as Trait>`: the type's path stands for both.
-                let of = paths.len();
-                collect(inside, paths);
-                whole = paths.get(of).cloned().unwrap_or_default();
+                path.name = of.first().map(|of| of.name.clone()).unwrap_or_default();
             } else {
-                collect(inside, paths);
-                whole.truncate(whole.trim_end_matches("::").len());
+                path.name.truncate(path.name.trim_end_matches("::").len());
             }
+            path.arguments.append(&mut of);
         } else {
             let length = rest.find(|c: char| !(c.is_alphanumeric() || "_{}#".contains(c))).unwrap_or(rest.len());
-            whole += &rest[..length];
+            path.name += &rest[..length];
             rest = &rest[length..];
         }
         match rest.strip_prefix("::") {
             Some(more) if !more.is_empty() => {
-                whole += "::";
+                path.name += "::";
                 rest = more;
             }
             _ if rest.starts_with('<') => {}
             _ => break,
         }
     }
-    paths[place] = whole;
+    paths.push(path);
     rest
 }
 
@@ -112,29 +134,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_that_of_the_users_first_function() {
+    fn a_name_is_that_of_the_users_function() {
         for (name, expected) in [
             ("app::main::{{closure}}", "app::main"),
             (
-                "rayon_core::join::join_context<rayon::iter::plumbing::bridge_producer_consumer::helper<rayon::vec::\
-              DrainProducer<app::Item>, rayon::iter::map::MapConsumer<rayon::iter::sum::SumConsumer<u64>, \
-              app::search::<impl app::Find for app::Index<u32>>::find<u8>::{{closure}}>>::{{closure}}>::{{closure}}",
+                "rayon_core::join::join_context<rayon::iter::plumbing::bridge_producer_consumer::helper<rayon::iter::\
+                 map::MapProducer<rayon::vec::DrainProducer<app::Item>, app::rows::{{closure}}>, rayon::iter::map::\
+                 MapConsumer<rayon::iter::sum::SumConsumer<u64>, app::search::<impl app::Find for app::Index<u32>>::\
+                 find<u8>::{{closure}}>>::{{closure}}>::{{closure}}",
                 "app::search::find",
             ),
             ("<app::Index<i32> as app::Find>::run::{{closure}}::{{closure}}", "app::Index::run"),
             ("app::Index<i32>::run::{{closure}}", "app::Index::run"),
             (
+                "rayon_core::join::join<rayon::slice::quicksort::recurse<u64, <u64 as core::cmp::PartialOrd>::lt>::{{\
+                 closure}}>::{{closure}}",
+                "rayon::slice::quicksort::recurse",
+            ),
+            (
                 "rayon::slice::sort::recurse<app::Item, fn(&app::Item, &app::Item) -> bool>::{{closure}}",
                 "rayon::slice::sort::recurse",
             ),
-            (
-                "rayon_core::join::join<rayon::slice::quicksort::recurse<u64, <u64 as core::cmp::PartialOrd>::lt>::{{\
-              closure}}>::{{closure}}",
-                "rayon::slice::quicksort::recurse",
-            ),
             ("filch::host::Call<rayon::iter::MapConsumer<(), app::half>>::{{closure}}", "app::half"),
+            ("rayon::Call<rayon::ForEach<app::run::{{closure}}>, app::Bucket<u8>::key>", "app::run"),
             ("lib::each<app::main::{{closure}}>::{{closure}}", "lib::each"),
             ("(u8, &[u16])", "(u8, &[u16])"),
+            ("a::b<c::{{closure}}", "c"),
         ] {
             assert_eq!(short(name), expected);
         }

@@ -126,6 +126,8 @@ pub(crate) struct Recorder {
     pub(super) workers: usize,
     /// The region of the forks of each kind, if forks are named.
     pub(super) kinds: Option<HashMap<usize, usize>>,
+    /// The names of regions whose loops [draw](super::name::draws).
+    pub(super) drawing: Vec<&'static str>,
     /// The number of strands, and their sum, by the logarithm of their length.
     pub(super) grains: [(u64, u64); 65],
 }
@@ -163,6 +165,7 @@ impl Recorder {
             crowd: 1,
             workers: 1,
             kinds: None,
+            drawing: Vec::new(),
             grains: [(0, 0); 65],
         }
     }
