@@ -84,7 +84,7 @@ fn pieces(items: std::ops::Range<u64>, splits: usize, is_stolen: bool) -> u64 {
     a + b
 }
 
-/// The number of pieces on a machine on which so many workers share this part of such a loop, each of which steals once.
+/// The number of pieces on a machine where so many workers share this part of such a loop, each of which steals once.
 fn pieces_on(workers: usize, splits: usize, is_stolen: bool, threads: usize) -> u64 {
     let splits = match splits {
         _ if is_stolen => threads.max(splits / 2),

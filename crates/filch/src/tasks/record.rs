@@ -157,7 +157,8 @@ impl Recording {
         })
     }
 
-    /// Starts to record on this thread, the pool's worker; returns the recorder's place. `empty` makes that many forks of empty branches.
+    /// Starts to record on this thread, the pool's worker; returns the recorder's place. `empty` makes that many forks
+    /// of empty branches.
     pub(crate) fn start(&self, empty: impl FnMut(usize)) -> Place {
         let (clock, rate) = match self.clock {
             Some(now) => (Clock { now, rate: 1.0, is_time: false, long: u64::MAX }, 1.0),

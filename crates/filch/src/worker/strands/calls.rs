@@ -3,8 +3,8 @@
 //!
 //! Each thread outside is a chain: it begins with the program, and is its own time and the calls that it waits for, one
 //! after the other. Its time is the processor's: what it sleeps, or waits for files, is no work. Chains are parallel to
-//! each other, since nobody knows where a thread was started. In the [text](super::Graph) a chain's parts are jobs, each
-//! of which spawns the next.
+//! each other, since nobody knows where a thread was started. In the [text](super::Graph) a chain's parts are jobs,
+//! each of which spawns the next.
 //!
 //! *Foretold thefts.* A loop of rayon's splits further where it is stolen. On idle workers, so many of them, the halves
 //! of a fork are shared out: each branch gets half of the fork's workers, and a second branch is stolen if one of them
