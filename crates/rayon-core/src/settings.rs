@@ -2,8 +2,8 @@
 //!
 //! `FILCH_POOL` names the task pool, `FILCH_WAIT` says what workers do while they wait, `FILCH_CALLER` whether callers
 //! work themselves, whatever the program says, `FILCH_STATS=1` asks for the counters at the end, `FILCH_TIMELINE`
-//! names a file for a timeline of the global pool, and `FILCH_SCALE` one for a recording of the program. An unknown value
-//! is an error, not a default: a user who sets one wants to see its effect.
+//! names a file for a timeline of the global pool, and `FILCH_SCALE` one for a recording of the program. An unknown
+//! value is an error, not a default: a user who sets one wants to see its effect.
 
 use std::env;
 use std::io;

@@ -171,7 +171,7 @@ fn program() -> String {
     env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
 }
 
-/// The current job ends here, for a strand that waits for it by other means, and [collects](collect) it at this address.
+/// The current job ends here, for a strand that waits by other means, and [collects](collect) it at this address.
 pub fn arrive(at: usize) {
     calls::arrive(at);
 }

@@ -12,7 +12,7 @@ use std::fmt::{self, Write};
 ///
 /// | text | says |
 /// | --- | --- |
-/// | `120` | a strand of this [length](Scale); strands in a row add up |
+/// | `120` | a strand of this [length][Scale]; strands in a row add up |
 /// | `(` A `\|` B `)` | a fork of the branches A and B, and their join |
 /// | `s3` | spawns job 3 |
 /// | `[3` A `]` | job 3, where the one worker ran it: it begins after its spawn, and what surrounds it does not wait |
