@@ -26,14 +26,15 @@ fn with<R>(f: impl FnOnce(&mut Recorder) -> R) -> Option<R> {
 
 #[inline]
 fn with_recorder<R>(f: impl FnOnce(&mut Recorder) -> R) -> Option<R> {
-    PLACE
-        .try_with(|place| {
-            // The clock may come here again, which then finds no recorder.
-            let mut place = place.try_lock().ok()?;
-            let recorder = place.as_mut()?;
-            Some(abort_on_panic("the clock of a recording panicked", || f(recorder)))
-        })
-        .ok()?
+    // The clock may come here again, which then finds no recorder.
+    IS_ON.set(false);
+    let result = PLACE.try_with(|place| {
+        let mut place = place.lock().unwrap_or_else(PoisonError::into_inner);
+        let recorder = place.as_mut()?;
+        Some(abort_on_panic("the clock of a recording panicked", || f(recorder)))
+    });
+    IS_ON.set(true);
+    result.ok()?
 }
 
 /// Whether this thread records.
