@@ -291,10 +291,10 @@ impl<'scope> ScopeBase<'scope> {
             // SAFETY: the scope waits for the task, so it is alive until the countdown, which `run` does last.
             unsafe {
                 let base: *const Self = (*scope.0).base();
-                Self::run(base, || {
-                    let _arrives = Arrives(&*base);
-                    (*base).registry.here(|| body.into_inner()(&*scope.0));
-                });
+                if (&(*base).registry).is_recorded {
+                    return Self::run_recorded(base, || body.into_inner()(&*scope.0));
+                }
+                Self::run(base, || body.into_inner()(&*scope.0));
             }
         }
     }
@@ -323,6 +323,23 @@ impl<'scope> ScopeBase<'scope> {
         // SAFETY: as above; this is the last use.
         unsafe { Countdown::end(&raw const (*this).countdown) };
         result
+    }
+
+    /// As [`ScopeBase::run`], for a task of a scope whose end is recorded.
+    ///
+    /// # Safety
+    /// As there.
+    #[cold]
+    #[inline(never)]
+    unsafe fn run_recorded(this: *const Self, task: impl FnOnce()) {
+        let task = || {
+            // SAFETY: the scope is alive, since the task has not been counted down.
+            let ended = unwind::halt_unwinding(|| unsafe { &(*this).registry }.here(task));
+            host::arrive(this.addr());
+            ended.unwrap_or_else(|payload| std::panic::resume_unwind(payload));
+        };
+        // SAFETY: the caller's promise.
+        unsafe { Self::run(this, task) };
     }
 
     /// Runs the scope's body and waits for all tasks.
@@ -357,17 +374,6 @@ impl fmt::Debug for ScopeFifo<'_> {
             .field("pool_id", &self.base.registry.id())
             .field("pending", &self.base.countdown.pending())
             .finish_non_exhaustive()
-    }
-}
-
-/// Tells a recording, when dropped, that a task of the scope has ended.
-struct Arrives<'a, 'scope>(&'a ScopeBase<'scope>);
-
-impl Drop for Arrives<'_, '_> {
-    fn drop(&mut self) {
-        if self.0.registry.is_recorded {
-            host::arrive(ptr::from_ref(self.0).addr());
-        }
     }
 }
 

@@ -50,10 +50,10 @@ impl Common {
             // SAFETY: the seat was just taken, and its worker is alive.
             return unsafe { seat.visit(f) };
         }
-        let mut outcome = None;
-        let mut call = Call::none();
-        let calls = &raw mut call;
-        let place = IsSend((&raw mut outcome, calls));
+        let mut call = (None, Call::none());
+        // One pointer, since each level of a recursion through pools has this frame.
+        let shared = &raw mut call;
+        let place = IsSend(shared);
         let latch = Latch::new(1, Waiter::current());
         let over = IsSend((&raw const latch).cast_mut());
         let f = MayDangle::new(f);
@@ -61,23 +61,24 @@ impl Common {
         // unwind.
         let job = unsafe {
             Spawned::new(move || {
-                let (IsSend((outcome, call)), over) = (place, over);
+                let (IsSend(call), over) = (place, over);
                 let result = catch_unwind(AssertUnwindSafe(|| Here::with(f.into_inner())));
-                *outcome = Some(result);
-                (*call).ends();
+                (*call).0 = Some(result);
+                (*call).1.ends();
                 current_home().expect("a job runs on a worker").count_ended();
                 Latch::end(over.0);
             })
         };
         let begun = strands::call(ptr::from_ref(self).addr(), job.address(), type_name::<F>);
         // SAFETY: the job, which has the same pointer, does not run yet.
-        unsafe { *calls = begun };
+        unsafe { (*shared).1 = begun };
         self.count_begun_outside();
         let borrowed = AbortOnUnwind("a call panicked that had been given to a pool");
         let has_woken = self.inject_counted(job);
         // A woken worker takes long to start.
         latch::wait(&latch, None, has_woken);
         mem::forget(borrowed);
+        let (outcome, call) = call;
         call.returns();
         match outcome.expect("the job has run") {
             Ok(result) => result,
