@@ -184,8 +184,23 @@ impl<'scope> Scope<'scope> {
     where
         BODY: FnOnce(&Scope<'scope>) + Send + 'scope,
     {
+        if self.base.registry.is_recorded {
+            return self.spawn_recorded(body);
+        }
         let job = ScopeBase::job(self, body);
         // SAFETY: the scope waits for the job, which borrows only what outlives the scope.
+        unsafe { self.base.registry.push(job) };
+    }
+
+    /// A job of its own, so that the frames of other jobs have no place for what it needs.
+    #[cold]
+    #[inline(never)]
+    fn spawn_recorded<BODY>(&self, body: BODY)
+    where
+        BODY: FnOnce(&Scope<'scope>) + Send + 'scope,
+    {
+        let job = ScopeBase::job(self, move |scope: &Self| scope.base.recorded(|| body(scope)));
+        // SAFETY: as in `spawn`.
         unsafe { self.base.registry.push(job) };
     }
 
@@ -229,8 +244,23 @@ impl<'scope> ScopeFifo<'scope> {
     where
         BODY: FnOnce(&ScopeFifo<'scope>) + Send + 'scope,
     {
+        if self.base.registry.is_recorded {
+            return self.spawn_recorded(body);
+        }
         let job = ScopeBase::job(self, body);
         // SAFETY: the scope and its queues wait for the job, which borrows only what outlives the scope.
+        unsafe { self.base.registry.push_fifo(&self.fifos, job) };
+    }
+
+    /// As [`Scope::spawn_recorded`].
+    #[cold]
+    #[inline(never)]
+    fn spawn_recorded<BODY>(&self, body: BODY)
+    where
+        BODY: FnOnce(&ScopeFifo<'scope>) + Send + 'scope,
+    {
+        let job = ScopeBase::job(self, move |scope: &Self| scope.base.recorded(|| body(scope)));
+        // SAFETY: as in `spawn_fifo`.
         unsafe { self.base.registry.push_fifo(&self.fifos, job) };
     }
 
@@ -289,13 +319,7 @@ impl<'scope> ScopeBase<'scope> {
         move || {
             let scope = scope;
             // SAFETY: the scope waits for the task, so it is alive until the countdown, which `run` does last.
-            unsafe {
-                let base: *const Self = (*scope.0).base();
-                if (&(*base).registry).is_recorded {
-                    return Self::run_recorded(base, || body.into_inner()(&*scope.0));
-                }
-                Self::run(base, || body.into_inner()(&*scope.0));
-            }
+            unsafe { Self::run((*scope.0).base(), || body.into_inner()(&*scope.0)) };
         }
     }
 
@@ -306,7 +330,8 @@ impl<'scope> ScopeBase<'scope> {
         let job = |index| {
             let (body, on) = (Arc::clone(&body), Arc::clone(registry));
             Self::job(scope, move |scope| {
-                BroadcastContext::with(&on, index, |context| body(scope, context));
+                let run = || BroadcastContext::with(&on, index, |context| body(scope, context));
+                if on.is_recorded { scope.base().recorded(run) } else { run() }
             })
         };
         // SAFETY: the scope waits for the jobs, which borrow only what outlives the scope.
@@ -325,21 +350,11 @@ impl<'scope> ScopeBase<'scope> {
         result
     }
 
-    /// As [`ScopeBase::run`], for a task of a scope whose end is recorded.
-    ///
-    /// # Safety
-    /// As there.
-    #[cold]
-    #[inline(never)]
-    unsafe fn run_recorded(this: *const Self, task: impl FnOnce()) {
-        let task = || {
-            // SAFETY: the scope is alive, since the task has not been counted down.
-            let ended = unwind::halt_unwinding(|| unsafe { &(*this).registry }.here(task));
-            host::arrive(this.addr());
-            ended.unwrap_or_else(|payload| std::panic::resume_unwind(payload));
-        };
-        // SAFETY: the caller's promise.
-        unsafe { Self::run(this, task) };
+    /// Runs a task whose end is recorded.
+    fn recorded(&self, task: impl FnOnce()) {
+        let ended = unwind::halt_unwinding(|| self.registry.here(task));
+        host::arrive(ptr::from_ref(self).addr());
+        ended.unwrap_or_else(|payload| std::panic::resume_unwind(payload));
     }
 
     /// Runs the scope's body and waits for all tasks.

@@ -17,7 +17,7 @@ use crate::shared::{common::Common, guest::GuestSeat};
 use crate::unwind::AbortOnUnwind;
 use crate::worker::home::current_home;
 use crate::worker::latch::{self, Latch, Waiter};
-use crate::worker::strands::{self, Call};
+use crate::worker::strands;
 
 /// The stack space that a guest must have left: nearly all that Rust gives a thread.
 const ROOM: usize = 7 << 18;
@@ -50,10 +50,8 @@ impl Common {
             // SAFETY: the seat was just taken, and its worker is alive.
             return unsafe { seat.visit(f) };
         }
-        let mut call = (None, Call::none());
-        // One pointer, since each level of a recursion through pools has this frame.
-        let shared = &raw mut call;
-        let place = IsSend(shared);
+        let mut outcome = None;
+        let place = IsSend(&raw mut outcome);
         let latch = Latch::new(1, Waiter::current());
         let over = IsSend((&raw const latch).cast_mut());
         let f = MayDangle::new(f);
@@ -61,25 +59,22 @@ impl Common {
         // unwind.
         let job = unsafe {
             Spawned::new(move || {
-                let (IsSend(call), over) = (place, over);
+                let (place, over) = (place, over);
                 let result = catch_unwind(AssertUnwindSafe(|| Here::with(f.into_inner())));
-                (*call).0 = Some(result);
-                (*call).1.ends();
+                *place.0 = Some(result);
+                strands::call_ends();
                 current_home().expect("a job runs on a worker").count_ended();
                 Latch::end(over.0);
             })
         };
-        let begun = strands::call(ptr::from_ref(self).addr(), job.address(), type_name::<F>);
-        // SAFETY: the job, which has the same pointer, does not run yet.
-        unsafe { (*shared).1 = begun };
+        strands::call(ptr::from_ref(self).addr(), job.address(), type_name::<F>);
         self.count_begun_outside();
         let borrowed = AbortOnUnwind("a call panicked that had been given to a pool");
         let has_woken = self.inject_counted(job);
         // A woken worker takes long to start.
         latch::wait(&latch, None, has_woken);
         mem::forget(borrowed);
-        let (outcome, call) = call;
-        call.returns();
+        strands::call_returns(ptr::from_ref(self).addr());
         match outcome.expect("the job has run") {
             Ok(result) => result,
             Err(payload) => resume_unwind(payload),

@@ -70,6 +70,8 @@ struct Session {
     grains: BTreeMap<usize, (u64, u64)>,
     /// The jobs spawned outside that have not begun, by address.
     jobs: HashMap<usize, Outer>,
+    /// The chains whose calls have not ended, by the call's job.
+    calling: HashMap<u64, usize>,
     /// The jobs that have come to a place where a strand collects them, and their latest end, by its address.
     ends: HashMap<usize, (Point, Vec<u64>)>,
     /// The calls and spawned jobs that were recorded, and those that were not.
@@ -119,6 +121,7 @@ pub(crate) fn begin(place: Place, pool: usize, rate: f64) {
         job: BEYOND,
         grains: BTreeMap::new(),
         jobs: HashMap::new(),
+        calling: HashMap::new(),
         ends: HashMap::new(),
         calls: 0,
         unrecorded: 0,
@@ -180,57 +183,71 @@ impl Session {
     }
 }
 
-/// A call into a pool, if it is recorded: the number of the chain's next part, and the end of the call.
-pub(crate) struct Call(Option<Box<(u64, Point)>>);
-
 /// The current thread calls into the pool whose common state has this address, by a job at this address, with this
-/// name.
+/// name. It keeps nothing of the call, since each level of a recursion through pools would.
 #[inline]
-pub(crate) fn call(pool: usize, job: usize, name: fn() -> &'static str) -> Call {
+pub(crate) fn call(pool: usize, job: usize, name: fn() -> &'static str) {
     #[cold]
     #[inline(never)]
-    fn begun(pool: usize, address: usize, name: &'static str) -> Option<Box<(u64, Point)>> {
+    fn begins(pool: usize, address: usize, name: &'static str) {
         with_session(|session| {
             if session.pool != pool {
                 // If this is the worker that records, its strand waits meanwhile.
                 session.unrecorded += 1;
-                return None;
+                return;
             }
             let job = session.part(Vec::new(), None);
             session.begins(address, name, job, true);
-            let next = session.new_job();
-            let chain = session.chain();
+            let (next, chain) = (session.new_job(), session.chain());
             session.chains[chain].next = next;
-            Some(Box::new((next, Point::default())))
-        })?
+            session.calling.insert(job, chain);
+        });
     }
-    Call(if is_here() { begun(pool, job, name()) } else { None })
+    if is_here() {
+        begins(pool, job, name());
+    }
 }
 
-impl Call {
-    pub(crate) fn none() -> Self {
-        Self(None)
-    }
-
-    /// The call ends, on its worker.
-    #[inline]
-    pub(crate) fn ends(&mut self) {
-        if let Some(call) = &mut self.0 {
-            exempt(|recorder| call.1 = recorder.call_ends(call.0));
+/// The current job ends; if it is a call, its caller's next part follows it.
+#[inline]
+pub(crate) fn call_ends() {
+    #[cold]
+    #[inline(never)]
+    fn ends() {
+        let Some(Some(job)) = exempt(|recorder| recorder.suspended.last().map(|suspended| suspended.job)) else {
+            return;
+        };
+        let caller = |session: &mut Session| {
+            let chain = session.calling.remove(&job)?;
+            Some((chain, session.chains[chain].next))
+        };
+        let Some((chain, next)) = with_session(caller).flatten() else { return };
+        if let Some(end) = exempt(|recorder| recorder.call_ends(next)) {
+            with_session(|session| session.chains[chain].at = end);
         }
     }
+    if is_on() {
+        ends();
+    }
+}
 
-    /// The caller goes on.
-    #[inline]
-    pub(crate) fn returns(self) {
-        let Some(call) = self.0 else { return };
+/// A call into the pool whose common state has this address returns.
+#[inline]
+pub(crate) fn call_returns(pool: usize) {
+    #[cold]
+    #[inline(never)]
+    fn returns(pool: usize) {
         let ran = thread_time();
         with_session(|session| {
-            let chain = session.chain();
-            let chain = &mut session.chains[chain];
-            chain.at = call.1;
-            chain.ran = ran.unwrap_or(chain.ran);
+            if session.pool == pool {
+                let chain = session.chain();
+                let chain = &mut session.chains[chain];
+                chain.ran = ran.unwrap_or(chain.ran);
+            }
         });
+    }
+    if is_here() {
+        returns(pool);
     }
 }
 

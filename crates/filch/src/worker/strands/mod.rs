@@ -19,7 +19,7 @@ pub use current::region;
 pub use report::{Grain, Region, Scale};
 pub use tape::Graph;
 
-pub(crate) use calls::{Call, call, spawns};
+pub(crate) use calls::{call, call_ends, call_returns, spawns};
 pub(crate) use current::{
     Place, crowd, dropped, ended, fork, in_job, in_wait, is_on, is_stolen, joined, piece, queued, rest, second,
     spawned, start, take, took, work, workers,

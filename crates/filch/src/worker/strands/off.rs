@@ -35,24 +35,11 @@ pub(crate) fn is_stolen(_name: fn() -> &'static str) -> bool {
     true
 }
 
-/// A call from outside into a pool.
-pub(crate) struct Call;
+#[inline(always)]
+pub(crate) fn call(_pool: usize, _job: usize, _name: fn() -> &'static str) {}
 
 #[inline(always)]
-pub(crate) fn call(_pool: usize, _job: usize, _name: fn() -> &'static str) -> Call {
-    Call
-}
+pub(crate) fn call_ends() {}
 
-impl Call {
-    #[inline(always)]
-    pub(crate) fn none() -> Self {
-        Self
-    }
-
-    #[inline(always)]
-    #[expect(clippy::unused_self, reason = "it stands for one that is recorded")]
-    pub(crate) fn ends(&mut self) {}
-
-    #[inline(always)]
-    pub(crate) fn returns(self) {}
-}
+#[inline(always)]
+pub(crate) fn call_returns(_pool: usize) {}
