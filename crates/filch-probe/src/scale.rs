@@ -145,9 +145,9 @@ fn by_closure(n: u64) -> u64 {
     a + b
 }
 
-/// Returns how many nanoseconds pass until the second branch of a fork begins on the other worker, which has had nothing
-/// to do for this long: the lower quartile, since other programs use the processors at times. `None` if the branch is
-/// seldom stolen.
+/// Returns how many nanoseconds pass until the second branch of a fork begins on the other worker, which has had
+/// nothing to do for this long: the lower quartile, since other programs use the processors at times. `None` if the
+/// branch is seldom stolen.
 fn delay(pool: &ThreadPool<Split>, pause: Duration) -> Option<u64> {
     const SAMPLES: usize = 101;
     const LONGEST: Duration = Duration::from_millis(20);

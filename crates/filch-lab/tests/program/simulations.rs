@@ -58,6 +58,22 @@ fn recordings_are_forecast_again_and_compared() {
     assert_eq!((&first[0]["forecast"], &first[0]["costs"]), (&second[0]["forecast"], &second[0]["costs"]));
 }
 
+/// The graph is that of the recording: forks that are left out make its span longer, and nothing makes it shorter.
+#[test]
+fn a_graph_has_the_work_and_the_span_of_its_recording() {
+    let programs =
+        ["scale", "cilksort:n=100000", "each:n=100000", "queens:n=8", "uts:depth=5", "--quick", "--json", "-"];
+    for line in lines(&stdout(&well(&programs))) {
+        let number = |name: &str| line[name].as_u64().expect("a number");
+        let graph: filch_sim::forecast::Graph = line["graph"].as_str().expect("a text").parse().expect("a graph");
+        // A strand's length is rounded to a nanosecond.
+        let rounding = graph.strands() as u64;
+        assert!(graph.work().abs_diff(number("work")) <= rounding, "{} of {}", graph.work(), number("work"));
+        assert!(graph.span() + rounding >= number("span"), "{} of {}", graph.span(), number("span"));
+        assert_eq!(graph.forks() + number("forks_left_out"), number("forks"), "{}", line["program"]);
+    }
+}
+
 #[test]
 fn what_cannot_be_recorded_is_told() {
     refuses(&["scale", "/nonexistent/file.json"], &["cannot read /nonexistent/file.json"]);

@@ -1,8 +1,8 @@
 //! How fast a recorded computation would be on other machines.
 //!
-//! `filch::scale` records which strands of a computation may run in parallel, and how long they take. Here its [`Graph`]
-//! runs in simulated time on any number of workers, under the rules by which a pool of filch spreads tasks, with the
-//! costs of a theft and a wake-up on a real machine. Strands take as long as they did when they were recorded:
+//! `filch::scale` records which strands of a computation may run in parallel, and how long they take. Here its
+//! [`Graph`] runs in simulated time on any number of workers, under the rules by which a pool of filch spreads tasks,
+//! with the costs of a theft and a wake-up on a real machine. Strands take as long as they did when they were recorded:
 //! what they lose to each other by sharing caches, memory and power is not in the forecast.
 
 mod graph;

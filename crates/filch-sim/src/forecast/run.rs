@@ -1,8 +1,8 @@
 //! One run of a recorded computation in simulated time.
 //!
-//! A worker that runs a strand acts again when the strand ends. One that has nothing to run looks for a task at a random
-//! victim, again and again, and sleeps when its patience has ended. Where there is nothing to find, it rests, and acts
-//! when a task appears.
+//! A worker that runs a strand acts again when the strand ends. One that has nothing to run looks for a task at a
+//! random victim, again and again, and sleeps when its patience has ended. Where there is nothing to find, it rests,
+//! and acts when a task appears.
 //!
 //! Invariant: `found` is the number of tasks and jobs in all deques, `looking` that of workers that look, and `resting`
 //! has those that rest. A worker has at most one event to come, the one whose number it knows.

@@ -102,9 +102,9 @@ fn small_graphs_take_what_they_take_by_hand() {
     assert_eq!(time("(60 (1|1)|100)", 2, "pdq-r", COSTS), 60 + 5 + 100);
 }
 
-/// Lace's figures 6 and 8: how far T3L scales by the waiting workers' choice of victims. Its tree of tasks, of which each
-/// takes a step, runs as the simulator of task stacks has it: that leaves all children at once, and here a child that is
-/// not forked yet cannot be stolen.
+/// Lace's figures 6 and 8: how far T3L scales by the waiting workers' choice of victims. Its tree of tasks, of which
+/// each takes a step, runs as the simulator of task stacks has it: that leaves all children at once, and here a child
+/// that is not forked yet cannot be stolen.
 #[test]
 fn t3l_scales_as_on_simulated_task_stacks() {
     fn visit(tree: &Tree, node: u32, text: &mut String) {
