@@ -3,7 +3,7 @@
 //! Invariant: a forecast's times are in its recording's units.
 
 use filch_catalogue::protocol::Machine;
-use filch_sim::forecast::{self, Graph, Outcome, Pool};
+use filch_sim::forecast::{self, Graph, Outcome, Part, Pool};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Result, usage};
@@ -24,6 +24,8 @@ pub(crate) struct Recording {
     /// The least length of strands, their number, and their sum.
     pub(crate) grains: Vec<[u64; 3]>,
     /// Forks with a shorter branch are not in the graph, and how many these are.
+    #[serde(default)]
+    region_names: Vec<String>,
     least_branch: Option<u64>,
     forks_left_out: Option<u64>,
     /// `None` if it was too long.
@@ -106,6 +108,22 @@ impl Recording {
         self.work as f64 + fork * self.forks as f64
     }
 
+    fn graph(&self) -> Result<Option<Graph>> {
+        let graph = self.graph.as_ref().map(|text| text.parse::<Graph>()).transpose();
+        graph.map_err(|why| usage(format!("{}: {why}", self.program)))
+    }
+
+    /// Returns the parts of the critical path, each with the name of its region.
+    pub(crate) fn critical_path(&self) -> Vec<(Option<&str>, Part)> {
+        let name = |part: &Part| {
+            let number = (part.region as usize).checked_sub(1)?;
+            self.region_names.get(number).map(String::as_str).filter(|name| !name.is_empty())
+        };
+        // A damaged graph has been told by now.
+        let graph = self.graph().ok().flatten();
+        graph.map_or_else(Vec::new, |graph| graph.critical_path().into_iter().map(|part| (name(&part), part)).collect())
+    }
+
     /// Returns how long the computation would take on so many workers each, under these pools' rules; nothing if the
     /// recording has no graph.
     pub(crate) fn forecast(&self, pools: &[Pool], workers: &[usize], costs: &Costs) -> Result<Vec<Forecast>> {
@@ -118,8 +136,7 @@ impl Recording {
         const WAKE: u64 = 50_000;
         /// Simulated strands for each number of workers.
         const STRANDS: usize = 5_000_000;
-        let Some(text) = &self.graph else { return Ok(Vec::new()) };
-        let graph: Graph = text.parse().map_err(|why| usage(format!("{}: {why}", self.program)))?;
+        let Some(graph) = self.graph()? else { return Ok(Vec::new()) };
         let alone = self.alone(costs);
         // What forks cost makes all strands longer, or all else shorter.
         let stretch = if graph.work() > 0 { alone / graph.work() as f64 } else { 1.0 };

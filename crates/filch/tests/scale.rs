@@ -88,6 +88,21 @@ fn the_graph_is_a_text() {
         spin(9);
     };
     assert_eq!(graph(0, jobs), "1s0 4{[0 20s1][1 3]}s2 7[2(5|60)]t2s3 9[3 80]");
+    let regions = || {
+        spin(1);
+        region("a", || {
+            filch::join(
+                || {
+                    spin(20);
+                    region("b", || spin(300));
+                },
+                || spin(400),
+            );
+        });
+        spin(2);
+    };
+    assert_eq!(graph(0, regions), "1(r1 20r2 300|r1 400)r0 2");
+    assert_eq!(graph(4000, regions), "1r1 720r0 2", "of a fork that is left out all is where it ends");
     assert_eq!(graph(1000, || catch_unwind(|| filch::join(|| panic!(), || spin(1))).is_err()), "");
 }
 

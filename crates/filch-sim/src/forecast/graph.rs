@@ -24,6 +24,8 @@ pub(super) enum Op {
     Scope(u32),
     /// Waits for this job.
     Await(u32),
+    /// The strands that follow in the list are in this region.
+    Region(u32),
     /// The program, or the job, has ended.
     End,
 }
@@ -108,6 +110,10 @@ impl FromStr for Graph {
                         *after = place + 1;
                     }
                 }
+                b'r' => {
+                    let region = number(at + 1)?;
+                    graph.ops.push(Op::Region(region.try_into().map_err(|_| wrong("no region"))?));
+                }
                 b's' | b't' | b'[' => {
                     let name = number(at + 1)?;
                     let job = *names.entry(name).or_insert(graph.jobs.len() as u32);
@@ -185,41 +191,101 @@ impl Graph {
 
     /// The length of the longest chain of strands that must follow one another.
     pub fn span(&self) -> u64 {
+        self.critical_path().iter().map(|part| part.length).sum()
+    }
+
+    /// The longest chain of strands that must follow one another: its parts, in their order.
+    ///
+    /// ```
+    /// use filch_sim::forecast::{Graph, Part};
+    ///
+    /// let graph: Graph = "5(r1 20|30)r0 7".parse()?;
+    /// let parts = [(0, 0, 5), (1, 1, 30), (0, 0, 7)].map(|(region, depth, length)| Part { region, depth, length });
+    /// assert_eq!(graph.critical_path(), parts);
+    /// # Ok::<(), String>(())
+    /// ```
+    pub fn critical_path(&self) -> Vec<Part> {
         // A list in the order of a run knows the begin of a branch or job before its end, and its end before what waits
         // for it.
-        let (mut at, mut latest) = (0, 0);
-        let mut forks: Vec<u64> = Vec::new();
+        let (mut at, mut latest) = (Point::default(), Point::default());
+        let mut ways = vec![(Part::default(), NOWHERE)];
+        let mut forks: Vec<Point> = Vec::new();
         let mut outside = Vec::new();
-        let mut scopes = vec![0; self.scopes.len()];
-        let (mut begins, mut ends) = (vec![0; self.jobs.len()], vec![0; self.jobs.len()]);
+        let mut scopes = vec![Point::default(); self.scopes.len()];
+        let (mut begins, mut ends) = (vec![Point::default(); self.jobs.len()], vec![Point::default(); self.jobs.len()]);
         let job_at: HashMap<u32, usize> = self.jobs.iter().enumerate().map(|(job, known)| (known.body, job)).collect();
+        let mut region = 0;
         for (op, place) in self.ops.iter().zip(1..) {
             match *op {
-                Op::Strand(length) => at += length,
+                Op::Strand(length) => {
+                    let depth = forks.len() as u32;
+                    ways.push((Part { region, depth, length }, at.way));
+                    at = Point { length: at.length + length, way: ways.len() - 1 };
+                }
+                Op::Region(next) => region = next,
                 Op::Fork { .. } => forks.push(at),
                 Op::Second => at = std::mem::replace(forks.last_mut().expect("a fork"), at),
-                Op::Join => at = at.max(forks.pop().expect("a fork")),
+                Op::Join => at = at.later(forks.pop().expect("a fork")),
                 Op::Spawn(job) => begins[job as usize] = at,
                 Op::Skip(_) => {
                     let job = job_at[&place];
                     outside.push((at, job));
                     at = begins[job];
                 }
-                Op::Scope(scope) => at = at.max(scopes[scope as usize]),
-                Op::Await(job) => at = at.max(ends[job as usize]),
+                Op::Scope(scope) => at = at.later(scopes[scope as usize]),
+                Op::Await(job) => at = at.later(ends[job as usize]),
                 Op::End => {
-                    latest = latest.max(at);
+                    latest = latest.later(at);
                     let Some((before, job)) = outside.pop() else { continue };
                     ends[job] = at;
-                    let end = at;
-                    at = before;
                     if let Some(scope) = self.jobs[job].scope {
-                        scopes[scope as usize] = end.max(scopes[scope as usize]);
+                        scopes[scope as usize] = at.later(scopes[scope as usize]);
                     }
+                    at = before;
                 }
             }
         }
-        latest
+        let mut parts: Vec<Part> = Vec::new();
+        let mut way = latest.way;
+        while way != NOWHERE {
+            let (part, before) = ways[way];
+            match parts.last_mut() {
+                Some(last) if (last.region, last.depth) == (part.region, part.depth) => last.length += part.length,
+                _ if part.length > 0 => parts.push(part),
+                _ => {}
+            }
+            way = before;
+        }
+        parts.reverse();
+        parts
+    }
+}
+
+/// A part of the critical path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Part {
+    /// The number of its region; 0 if it is in none.
+    pub region: u32,
+    /// The forks that are open there.
+    pub depth: u32,
+    /// Its length.
+    pub length: u64,
+}
+
+/// Before the beginning.
+const NOWHERE: usize = usize::MAX;
+
+/// A point of the graph, by the longest way to it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Point {
+    length: u64,
+    /// The way's last part.
+    way: usize,
+}
+
+impl Point {
+    fn later(self, other: Self) -> Self {
+        if other.length > self.length { other } else { self }
     }
 }
 

@@ -15,7 +15,7 @@ use std::str::FromStr;
 
 use crate::lace::Waiting;
 
-pub use graph::Graph;
+pub use graph::{Graph, Part};
 
 /// What it costs to move a task, in the units of the graph. What forks cost is part of the strands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

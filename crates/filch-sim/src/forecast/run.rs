@@ -226,7 +226,7 @@ impl<'g> Run<'g> {
                 Op::Skip(to) => activity.at = to,
                 Op::Scope(scope) if self.left[scope as usize] > 0 => return self.wait(me),
                 Op::Await(job) if !self.is_done[job as usize] => return self.wait(me),
-                Op::Scope(_) | Op::Await(_) => {}
+                Op::Scope(_) | Op::Await(_) | Op::Region(_) => {}
                 Op::End => self.end(me),
             }
         }

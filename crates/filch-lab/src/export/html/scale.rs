@@ -59,6 +59,12 @@ fn program(index: usize, recording: &Recording, forecast: &[Forecast]) -> Markup
                         div class="plot" { (PreEscaped(regions(recording))) }
                     }
                 }
+                @if let Some(plot) = path(recording) {
+                    figure {
+                        figcaption { "The critical path from left to right: its regions, and how many forks are open" }
+                        div class="plot" { (PreEscaped(plot)) }
+                    }
+                }
                 figure {
                     figcaption { "How long strands are: " (count(recording.forks as f64)) " forks" }
                     div class="plot" { (PreEscaped(grains(recording))) }
@@ -98,6 +104,14 @@ fn regions(recording: &Recording) -> String {
     };
     let rows: Vec<_> = recording.regions.iter().map(row).collect();
     svg::bars("Shares of regions", &["of the work", "of the span"], &rows)
+}
+
+/// Draws the critical path, if there is more to it than a strand.
+fn path(recording: &Recording) -> Option<String> {
+    let parts = recording.critical_path();
+    let name = |region: &Option<&str>| region.unwrap_or("in no region").to_owned();
+    let parts: Vec<_> = parts.iter().map(|(region, part)| (name(region), part.length as f64, part.depth)).collect();
+    (parts.len() > 1).then(|| svg::strip("Critical path", &parts, |length| recording.long(length)))
 }
 
 fn grains(recording: &Recording) -> String {

@@ -32,6 +32,7 @@ mod lines;
 mod palette;
 mod panel;
 mod speedup;
+mod strip;
 mod sweep;
 
 use axis::{Axis, Scale};
@@ -39,6 +40,7 @@ pub(crate) use bars::bars;
 pub(crate) use chart::{Chart, Look, Series};
 pub(crate) use palette::Palette;
 pub(crate) use speedup::{Over, speedup};
+pub(crate) use strip::strip;
 pub(crate) use sweep::{Figure, sweeps};
 
 /// The end of the axis for these times: one disturbed run must not compress all others.

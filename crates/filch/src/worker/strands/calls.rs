@@ -369,7 +369,7 @@ impl Recorder {
         self.pause();
         for Part { job, ticks, awaits, spawns } in parts {
             self.tape.job_begins(job);
-            self.tape.strand(ticks);
+            self.tape.strand(ticks, OUTSIDE + 1);
             awaits.into_iter().for_each(|job| self.tape.awaits(job));
             spawns.into_iter().for_each(|job| self.tape.spawns_this(job));
             self.tape.job_ends();
@@ -484,6 +484,7 @@ impl Recorder {
     /// Makes one region of those with the same name, and none of those without.
     fn unite_regions(&mut self) {
         let (names, works) = (std::mem::take(&mut self.names), std::mem::take(&mut self.works));
+        self.tape.name(&names);
         let parts = std::mem::take(&mut self.at.parts);
         let parts = parts.into_iter().chain(std::iter::repeat(0));
         for (name, (work, part)) in names.into_iter().zip(works.into_iter().zip(parts)) {

@@ -186,7 +186,7 @@ impl Recorder {
         *strands += 1;
         *sum += ticks;
         self.work += ticks;
-        self.tape.strand(ticks);
+        self.tape.strand(ticks, self.region);
         self.at.span += ticks;
         self.at.burdened += ticks;
         if self.region != OUTSIDE {

@@ -82,6 +82,7 @@ impl Scale {
         let units = |ticks: u64| (ticks as f64 / clock.rate).round() as u64;
         let part = |part: usize| at.parts.get(part).copied().unwrap_or(0);
         let region = |(index, name)| Region { name: Some(name), work: units(works[index]), span: units(part(index)) };
+        let graph = tape.end(&names);
         let mut regions: Vec<Region> = names.into_iter().enumerate().map(region).collect();
         let rest = Region {
             name: None,
@@ -102,7 +103,7 @@ impl Scale {
             forks,
             regions,
             grains: grains.map(grain).collect(),
-            graph: tape.end(),
+            graph,
             is_time: clock.is_time,
         }
     }
@@ -172,6 +173,8 @@ impl Scale {
         write!(out, ",\"grains\":[{}]", self.grains.iter().map(grain).collect::<Vec<_>>().join(","))?;
         if let Some(graph) = &self.graph {
             let (least, left_out) = (graph.least, graph.left_out);
+            let names: Vec<String> = graph.regions.iter().map(|name| quoted(name)).collect();
+            write!(out, ",\"region_names\":[{}]", names.join(","))?;
             write!(out, ",\"least_branch\":{least},\"forks_left_out\":{left_out},\"graph\":\"{graph}\"")?;
         }
         writeln!(out, "}}")?;

@@ -8,6 +8,8 @@
 
 use std::fmt::{self, Write};
 
+use super::recorder::OUTSIDE;
+
 /// The graph of a [recording](crate::scale::Measured), as a text: what had to run after what.
 ///
 /// | text | says |
@@ -18,6 +20,7 @@ use std::fmt::{self, Write};
 /// | `[3` A `]` | job 3, where the one worker ran it: it begins after its spawn, and what surrounds it does not wait |
 /// | `{` A `}` | waits for all jobs within |
 /// | `t3` | waits for job 3 |
+/// | `r2` | the strands that follow in the text are in the second [region](crate::scale::region); `r0`: in none |
 ///
 /// Between numbers there are spaces. A job that was never spawned came from outside.
 ///
@@ -41,6 +44,8 @@ pub struct Graph {
     pub(super) least: u64,
     /// How many forks were left out.
     pub(super) left_out: u64,
+    /// The regions' names, in the order of their numbers.
+    pub(super) regions: Vec<&'static str>,
 }
 
 impl fmt::Display for Graph {
@@ -63,6 +68,8 @@ pub(super) struct Place {
     /// The place of the parenthesis, and of the bar.
     opening: usize,
     bar: usize,
+    /// The regions that the text had named before the fork, and before the bar.
+    named: (usize, usize),
     is_left_out: bool,
 }
 
@@ -70,8 +77,11 @@ pub(super) struct Place {
 pub(super) struct Tape {
     graph: Graph,
     rate: f64,
-    /// A strand that is not in the text, in ticks.
+    /// A strand that is not in the text, in ticks, and its region.
     pending: u64,
+    region: usize,
+    /// The region that the text has named last.
+    named: usize,
     /// The length of the text when a job was last mentioned.
     sealed: usize,
     /// The length of the text from which on more forks are left out.
@@ -83,22 +93,29 @@ impl Tape {
     /// Branches of fewer than `least` ticks are left out; a unit of the text has so many ticks.
     pub(super) fn new(least: u64, rate: f64) -> Self {
         const MOST: usize = 128 << 20;
-        let graph = Graph { text: String::new(), least, left_out: 0 };
-        Self { graph, rate, pending: 0, sealed: 0, most: MOST, jobs: 0 }
+        let graph = Graph { text: String::new(), least, left_out: 0, regions: Vec::new() };
+        Self { graph, rate, pending: 0, region: OUTSIDE, named: OUTSIDE, sealed: 0, most: MOST, jobs: 0 }
     }
 
     /// Returns what has been written, without the job that asks for it, if it has remained short enough to be kept.
-    pub(super) fn end(mut self) -> Option<Graph> {
+    pub(super) fn end(mut self, regions: &[&'static str]) -> Option<Graph> {
         self.flush();
+        if self.graph.regions.is_empty() {
+            self.graph.regions = regions.to_vec();
+        }
         let last = self.graph.text.rfind('[').filter(|&last| !self.graph.text[last..].contains(']'));
-        self.cut(last.unwrap_or(usize::MAX));
-        self.cut(self.graph.text.trim_end().len());
+        self.graph.text.truncate(last.unwrap_or(usize::MAX));
+        self.graph.text.truncate(self.graph.text.trim_end().len());
         self.graph.least = (self.graph.least as f64 / self.rate).round() as u64;
         (self.most > 0).then_some(self.graph)
     }
 
     #[inline]
-    pub(super) fn strand(&mut self, ticks: u64) {
+    pub(super) fn strand(&mut self, ticks: u64, region: usize) {
+        if region != self.region {
+            self.flush();
+            self.region = region;
+        }
         self.pending += ticks;
     }
 
@@ -106,6 +123,10 @@ impl Tape {
     fn flush(&mut self) {
         let length = (std::mem::take(&mut self.pending) as f64 / self.rate).round() as u64;
         if length > 0 && self.most > 0 {
+            if self.named != self.region {
+                self.named = self.region;
+                let _ = write!(self.graph.text, "r{}", self.region);
+            }
             let separator = if self.graph.text.ends_with(|last: char| last.is_ascii_digit()) { " " } else { "" };
             // A string does not fail.
             let _ = write!(self.graph.text, "{separator}{length}");
@@ -135,17 +156,18 @@ impl Tape {
         }
     }
 
-    /// Forgets the text from here on.
-    fn cut(&mut self, from: usize) {
+    /// Forgets the text from here on. Before, it named this region.
+    fn cut(&mut self, from: usize, named: usize) {
         self.graph.text.truncate(from);
+        self.named = named;
     }
 
     pub(super) fn fork(&mut self) -> Place {
-        let (before, pending) = (self.graph.text.len(), self.pending);
+        let (before, pending, named) = (self.graph.text.len(), self.pending, self.named);
         self.flush();
         let opening = self.graph.text.len();
         self.mark("(");
-        Place { before, pending, opening, bar: 0, is_left_out: false }
+        Place { before, pending, opening, bar: 0, named: (named, named), is_left_out: false }
     }
 
     /// Leaves a fork out unless this branch, the text since `from`, is long enough.
@@ -158,13 +180,13 @@ impl Tape {
     /// The first branch of this fork has ended; it has this work.
     pub(super) fn second(&mut self, place: &mut Place, work: u64) {
         if self.is_short(place.before, work) {
-            self.cut(place.before);
+            self.cut(place.before, place.named.0);
             self.pending = place.pending + work;
             place.is_left_out = true;
             return;
         }
         self.flush();
-        place.bar = self.graph.text.len();
+        (place.bar, place.named.1) = (self.graph.text.len(), self.named);
         self.mark("|");
     }
 
@@ -174,7 +196,7 @@ impl Tape {
             return;
         }
         if self.is_short(place.bar, work) {
-            self.cut(place.bar);
+            self.cut(place.bar, place.named.1);
             self.pending = work;
             self.open(place);
         } else {
@@ -199,6 +221,11 @@ impl Tape {
     /// Writes that the current strand spawns this job, whose number comes from elsewhere.
     pub(super) fn spawns_this(&mut self, job: u64) {
         self.job("s", job);
+    }
+
+    /// Names the regions, whose numbers change.
+    pub(super) fn name(&mut self, regions: &[&'static str]) {
+        self.graph.regions = regions.to_vec();
     }
 
     /// Closes what is open.
@@ -253,7 +280,7 @@ impl Tape {
     pub(super) fn wait_ends(&mut self) {
         self.mark("}");
         if self.graph.text.ends_with("{}") {
-            self.cut(self.graph.text.len() - 2);
+            self.graph.text.truncate(self.graph.text.len() - 2);
         }
     }
 }
