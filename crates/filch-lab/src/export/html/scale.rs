@@ -9,7 +9,9 @@ use crate::terminal::{count, significant};
 
 /// Returns the page of these recordings with their forecasts.
 pub(crate) fn scale_page(all: &[(Recording, Vec<Forecast>)]) -> String {
-    let names: Vec<String> = all.iter().map(|(recording, _)| recording.program.clone()).collect();
+    // A command begins with a path.
+    let short = |name: &str| name.rsplit('/').next().unwrap_or_default().to_owned();
+    let names: Vec<String> = all.iter().map(|(recording, _)| short(&recording.program)).collect();
     let machine = all.iter().find_map(|(recording, _)| recording.costs.as_ref().map(|costs| &costs.machine));
     let body = html! {
         header { (bar(&names)) }
@@ -102,8 +104,7 @@ fn regions(recording: &Recording) -> String {
         let name = region.name.clone().unwrap_or_else(|| "in no region".to_owned());
         (name, vec![share(region.work, recording.work), share(region.span, recording.span)])
     };
-    let rows: Vec<_> = recording.regions.iter().map(row).collect();
-    svg::bars("Shares of regions", &["of the work", "of the span"], &rows)
+    svg::bars("Shares of regions", &["of the work", "of the span"], recording.regions.iter().map(row))
 }
 
 /// Draws the critical path, if there is more to it than a strand.
@@ -120,8 +121,7 @@ fn grains(recording: &Recording) -> String {
         let from = if from == 0 { "shorter".to_owned() } else { format!("from {}", recording.long(from as f64)) };
         (from, vec![(share, format!("{} strands", count(strands as f64)))])
     };
-    let rows: Vec<_> = recording.grains.iter().map(row).collect();
-    svg::bars("Shares of strands by length", &["of the work"], &rows)
+    svg::bars("Shares of strands by length", &["of the work"], recording.grains.iter().map(row))
 }
 
 fn table(recording: &Recording, forecast: &[Forecast]) -> Markup {

@@ -6,12 +6,17 @@ use super::lines::width_of;
 use super::palette::Look;
 use super::{escape, open};
 
-/// Draws a row for each name: its shares, from 0 to 1, of as many wholes as `of` names, each with a text.
-pub(crate) fn bars(title: &str, of: &[&str], rows: &[(String, Vec<(f64, String)>)]) -> String {
+/// A name and its shares, from 0 to 1, each with a text.
+type Row = (String, Vec<(f64, String)>);
+
+/// Draws the rows whose shares of the wholes `of` are not all below half a percent.
+pub(crate) fn bars(title: &str, of: &[&str], rows: impl Iterator<Item = Row>) -> String {
+    const LEAST: f64 = 0.005;
     const PLOT: f64 = 300.0;
     const RIGHT: f64 = 170.0;
     const BAR: f64 = 13.0;
     const APART: f64 = 9.0;
+    let rows: Vec<Row> = rows.filter(|(_, shares)| shares.iter().any(|(share, _)| *share >= LEAST)).collect();
     let left = rows.iter().map(|(name, _)| width_of(name)).fold(60.0, f64::max) + 14.0;
     let width = left + PLOT + RIGHT;
     let tall = of.len() as f64 * (BAR + 2.0) + APART;
@@ -25,7 +30,7 @@ pub(crate) fn bars(title: &str, of: &[&str], rows: &[(String, Vec<(f64, String)>
         x += 34.0 + width_of(whole);
     }
     let mut y = 22.0;
-    for (name, shares) in rows {
+    for (name, shares) in &rows {
         let middle = y + (tall - APART) / 2.0 + 4.0;
         put!(svg, r#"<text class="label" x="0" y="{middle:.1}">{}</text>"#, escape(name));
         for (index, ((share, text), whole)) in shares.iter().zip(of).enumerate() {
@@ -55,7 +60,7 @@ mod tests {
     fn each_row_has_a_bar_for_each_whole() {
         let rows = [("<a>", 0.5, 0.2), ("b", 0.25, 0.0)]
             .map(|(name, work, span)| (name.to_owned(), vec![(work, "1 ms".to_owned()), (span, "2 ms".to_owned())]));
-        let svg = bars("shares", &["of the work", "of the span"], &rows);
+        let svg = bars("shares", &["of the work", "of the span"], rows.into_iter());
         let drawn = roxmltree::Document::parse(&svg).unwrap();
         let widths: Vec<f64> = drawn
             .descendants()
