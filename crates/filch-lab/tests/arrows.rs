@@ -32,6 +32,7 @@ const TABLE: &[Row] = &[
     ("filch-examples", &["filch"]),
     // Queues by name: `FILCH_POOL` chooses among pools made of them.
     ("rayon-core", &["filch", "filch-queue"]),
+    ("filch-c", &["filch"]),
     ("filch-peers", &["filch-catalogue", "filch-workloads", "filch-runner"]),
     ("filch-mpi", &["filch", "filch-memory", "filch-queue", "filch-workloads", "filch-catalogue"]),
     (

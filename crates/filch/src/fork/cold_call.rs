@@ -20,7 +20,7 @@ use super::slot::Slot;
 /// The current thread is the worker of `front`, at this head; and the scratch slot holds a task.
 #[cold]
 #[inline(never)]
-pub(super) unsafe extern "C" fn push_any(front: &Front, head: *mut Slot) {
+pub(crate) unsafe extern "C" fn push_any(front: &Front, head: *mut Slot) {
     let operations = front.operations.expect("only workers fork");
     // SAFETY: the caller is at this front and head, and the table is that of this front.
     unsafe { (operations.push)(Here::new(front, head)) };

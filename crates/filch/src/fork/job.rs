@@ -11,15 +11,16 @@ use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
 
-use crate::fork::front::Popped;
+use crate::fork::front::{Front, Popped};
 use crate::fork::here::{Here, Known};
 use crate::fork::slot::{Job, Slot};
 use crate::protocol::state::Settled;
 use crate::unwind::Payload;
 
-/// Runs the work of a job for a thief, or for its forker before the join; leaves the result, or the payload of the
-/// panic, in the storage; returns whether the work panicked.
-type RunFn = unsafe fn(job: NonNull<Job>, here: Here<'_>) -> bool;
+/// Runs the work of a job for a thief, or for its forker before the join, here: at this front and head. Leaves the
+/// result, or the payload of the panic, in the storage; returns whether the work panicked. Of the C ABI, because code
+/// in [other languages](crate::host) forks, too.
+type RunFn = unsafe extern "C" fn(job: NonNull<Job>, front: &Front, head: *mut Slot) -> bool;
 
 /// The contents of a job.
 union Storage<B, R> {
@@ -134,25 +135,26 @@ fn storage<B, R>(job: NonNull<Job>) -> *mut Storage<B, R> {
 /// # Safety
 /// `job` holds work, which only the caller may run; `here` is a worker of the pool in which the job was forked.
 #[inline]
+#[expect(clippy::needless_pass_by_value, reason = "the job uses it up")]
 pub(crate) unsafe fn call(job: NonNull<Job>, here: Here<'_>) -> bool {
     // SAFETY: the job is alive, since it holds work.
     let run = unsafe { job.as_ref() }.run();
     // SAFETY: `write` or `Record::new` stored a `RunFn` before the job was published.
     let run = unsafe { std::mem::transmute::<*mut (), RunFn>(run) };
     // SAFETY: the function is this job's, and requires what the caller promises.
-    unsafe { run(job, here) }
+    unsafe { run(job, here.front(), here.head()) }
 }
 
 /// The [`RunFn`] of a job that holds a `B`.
 ///
 /// # Safety
-/// As for [`call`]; and the work is a `B`.
-unsafe fn run<B: Body>(job: NonNull<Job>, here: Here<'_>) -> bool {
+/// As for [`call`], whose `here` is at this front and head; and the work is a `B`.
+unsafe extern "C" fn run<B: Body>(job: NonNull<Job>, front: &Front, head: *mut Slot) -> bool {
     let storage = storage::<B, B::Out>(job);
     // SAFETY: the work is the caller's, and is moved out once, here.
     let work = ManuallyDrop::into_inner(unsafe { std::ptr::read(&raw const (*storage).work) });
-    // SAFETY: a task never leaves its pool, whose type the fork knew.
-    let here = unsafe { here.known::<B::In>() };
+    // SAFETY: the caller's `here` is not used meanwhile; and a task never leaves its pool, whose type the fork knew.
+    let here = unsafe { Here::new(front, head).known::<B::In>() };
     match catch_unwind(AssertUnwindSafe(|| work.stolen(here))) {
         Ok(result) => {
             // SAFETY: the storage is this thread's until it settles the state.
@@ -173,7 +175,7 @@ unsafe fn run<B: Body>(job: NonNull<Job>, here: Here<'_>) -> bool {
 /// The slot is the current worker's.
 pub(crate) unsafe fn empty(slot: &Slot) {
     /// The [`RunFn`] of an empty job.
-    unsafe fn run(_: NonNull<Job>, _: Here<'_>) -> bool {
+    unsafe extern "C" fn run(_: NonNull<Job>, _: &Front, _: *mut Slot) -> bool {
         false
     }
     slot.job.set_run(run as RunFn as *mut ());

@@ -7,7 +7,7 @@
 //! Invariant: zeroed memory is a slot that has never held a job.
 
 use std::cell::UnsafeCell;
-use std::mem::MaybeUninit;
+use std::mem::{MaybeUninit, offset_of};
 
 use filch_memory::{Atomic, Memory, Native, Ordering};
 
@@ -69,6 +69,11 @@ pub struct Slot {
 const _: () = assert!(size_of::<Slot>() == 64);
 
 impl Slot {
+    /// The offset of the function that runs the job.
+    pub(crate) const RUN: usize = offset_of!(Self, job) + offset_of!(Job, run);
+    /// The offset of the storage.
+    pub(crate) const ROOM: usize = offset_of!(Self, bytes);
+
     /// An empty slot.
     pub(crate) const fn empty() -> Self {
         Self { job: Job::unused(), bytes: UnsafeCell::new([MaybeUninit::uninit(); 6]) }

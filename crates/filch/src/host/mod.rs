@@ -3,7 +3,8 @@
 //! The drop-in for `rayon-core` builds on this module. A [`Crew`] is a handle to the workers of a pool of any kind.
 //! Each worker has a [`Seat`], which the host gives to a thread, and the workers stay while a [`Lease`] exists. Jobs
 //! are spawned, in either order, or posted to one worker; a [`Countdown`] waits for them. [`join`] is as fast as
-//! [`filch::join`](crate::join()), but tells each branch whether it has moved, and always runs both branches.
+//! [`filch::join`](crate::join()), but tells each branch whether it has moved, and always runs both branches. Code in
+//! other languages forks by the [`LAYOUT`] of the default pool, at a [`RawWorker`].
 //!
 //! ```
 //! use filch::inside::host::{self, Countdown, Fifo, Host, MayDangle};
@@ -52,6 +53,7 @@
 //! before the job's borrows end.
 
 mod crew;
+mod raw;
 #[cfg(feature = "scale")]
 mod recording;
 mod seat;
@@ -68,6 +70,7 @@ use crate::worker::latch::{self, Latch, Waiter};
 use crate::worker::{home::current_home, plumbing::Pool, strands};
 
 pub use self::crew::{Crew, Fifo, Lease, Threads, WeakLease};
+pub use self::raw::{LAYOUT, RawWorker};
 #[cfg(feature = "scale")]
 pub use self::recording::{ScaleFile, arrive, collect};
 pub use self::seat::Seat;

@@ -17,6 +17,8 @@
 //!
 //! **Edges.** None: all accesses are relaxed. The index protocol publishes what a request makes the owner share.
 
+use std::mem::offset_of;
+
 use filch_memory::{Atomic, Memory, Ordering};
 
 use super::sharer::{Sharer, Time};
@@ -41,6 +43,9 @@ pub struct Limits<M: Memory> {
 }
 
 impl Limits<filch_memory::Native> {
+    /// The offsets of the push limit and of the pop limit.
+    pub const OFFSETS: [usize; 2] = [offset_of!(Self, push), offset_of!(Self, pop)];
+
     /// Limits that admit nothing, for a constant.
     #[allow(
         clippy::disallowed_types,

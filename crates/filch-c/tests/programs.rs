@@ -1,0 +1,262 @@
+//! Programs in C and C++, compiled with every compiler that is there, at both ends of optimization, and run on pools of
+//! different sizes that wait in different ways.
+//!
+//! The compilers are those of `CC` and `CXX`, by default `cc` and `c++`, and `clang` and `clang++`. Where there is none,
+//! the tests say so on standard error, and pass.
+
+use std::env;
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::OnceLock;
+use std::thread;
+use std::time::{Duration, Instant};
+
+const CRATE: &str = env!("CARGO_MANIFEST_DIR");
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Language {
+    C,
+    Cpp,
+}
+
+use Language::{C, Cpp};
+
+/// A compiler, and how far it optimizes.
+#[derive(Clone, Debug)]
+struct Build {
+    compiler: String,
+    language: Language,
+    flags: &'static [&'static str],
+}
+
+const DEBUG: &[&str] = &["-O0"];
+const RELEASE: &[&str] = &["-O2", "-DNDEBUG"];
+
+/// Returns the builds of a language; says it if there are none.
+fn builds(language: Language) -> Vec<Build> {
+    let named = |variable: &str, usual: &str| env::var(variable).unwrap_or_else(|_| usual.to_owned());
+    let compilers = match language {
+        C => [named("CC", "cc"), "clang".to_owned()],
+        Cpp => [named("CXX", "c++"), "clang++".to_owned()],
+    };
+    let is_there = |compiler: &String| {
+        Command::new(compiler).arg("--version").output().is_ok_and(|output| output.status.success())
+    };
+    let there: Vec<String> = compilers.into_iter().filter(is_there).collect();
+    if there.is_empty() {
+        // Not by a macro, whose output the harness would hide.
+        let _ = writeln!(io::stderr(), "SKIPPED: there is no compiler for {language:?}, so filch.h is not tested");
+    }
+    let both = |compiler: String| [DEBUG, RELEASE].map(|flags| Build { compiler: compiler.clone(), language, flags });
+    there.into_iter().flat_map(both).collect()
+}
+
+impl Build {
+    /// Returns the compiler's command for a source of this crate.
+    fn command(&self, source: &str) -> Command {
+        let mut command = Command::new(&self.compiler);
+        let (kind, standard) = if self.language == C { ("c", "-std=c11") } else { ("c++", "-std=c++17") };
+        command.args([standard, "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-g"]).args(self.flags);
+        command.arg(format!("-I{CRATE}/include")).args(["-x", kind]).arg(format!("{CRATE}/tests/c/{source}"));
+        command
+    }
+
+    /// Returns where the current test puts what this build makes of a source.
+    fn place(&self, name: &str) -> PathBuf {
+        let test = thread::current().name().expect("the harness names its threads").to_owned();
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
+        fs::create_dir_all(&folder).expect("the folder can be made");
+        let compiler = self.compiler.replace(|c: char| !c.is_alphanumeric(), "-");
+        folder.join(format!("{compiler}{}-{name}", self.flags[0]))
+    }
+
+    /// Compiles a source to an object.
+    fn object(&self, source: &str) -> PathBuf {
+        let object = self.place(&format!("{source}.o"));
+        let output = self.command(source).arg("-c").arg("-o").arg(&object).output().expect("the compiler was there");
+        assert!(output.status.success(), "{self:?} {source}: {}", String::from_utf8_lossy(&output.stderr));
+        object
+    }
+
+    /// Links objects with a library that has filch in it.
+    fn link(&self, name: &str, objects: &[PathBuf], library: &Path) -> PathBuf {
+        let program = self.place(&format!("{name}.out"));
+        let mut command = Command::new(&self.compiler);
+        command.args(objects).arg(library).args(["-lpthread", "-ldl", "-lm"]).arg("-o").arg(&program);
+        let output = command.output().expect("the compiler was there");
+        assert!(output.status.success(), "{self:?} {name}: {}", String::from_utf8_lossy(&output.stderr));
+        program
+    }
+
+    fn program(&self, source: &str) -> PathBuf {
+        self.link(source, &[self.object(source)], &library())
+    }
+}
+
+/// The library, beside the tests that cargo has built with it.
+fn library() -> PathBuf {
+    let folder = env::current_exe().expect("the test has a path");
+    folder.with_file_name("libfilch_c.a")
+}
+
+/// The library of `examples/mixed.rs`, which cargo builds together with all tests, but not with a single one.
+fn mixed() -> &'static Path {
+    static MIXED: OnceLock<PathBuf> = OnceLock::new();
+    MIXED.get_or_init(|| {
+        let profile = library().ancestors().nth(2).expect("it is in deps").to_owned();
+        let mut command = Command::new(env!("CARGO"));
+        command.args(["build", "--quiet", "-p", "filch-c", "--example", "mixed", "--target-dir"]);
+        command.arg(profile.parent().expect("a profile is in the target folder"));
+        let output = command.current_dir(CRATE).output().expect("cargo is there");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        profile.join("examples/libmixed.a")
+    })
+}
+
+/// Ends a program that does not end.
+fn ended(mut child: Child) -> Output {
+    let start = Instant::now();
+    while child.try_wait().expect("it was started").is_none() {
+        if start.elapsed() > Duration::from_secs(300) {
+            child.kill().expect("it runs");
+            panic!("a program hangs");
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    child.wait_with_output().expect("it has ended")
+}
+
+fn run(program: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    ended(command.spawn().expect("the program was linked"))
+}
+
+/// Runs a program on pools of each kind.
+fn is_right(program: &Path) {
+    for workers in ["1", "2", "8"] {
+        for wait in filch::Wait::EVERY {
+            let output = run(program, &[workers, wait.name()]);
+            let message = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success(), "{program:?} {workers} {wait:?}: {}: {message}", output.status);
+        }
+    }
+}
+
+#[test]
+fn programs_are_right() {
+    for build in [builds(C), builds(Cpp)].concat() {
+        is_right(&build.program("programs.c"));
+    }
+}
+
+#[test]
+fn exceptions_travel() {
+    for build in builds(Cpp) {
+        is_right(&build.program("exceptions.cpp"));
+    }
+}
+
+#[test]
+fn units_in_both_languages_share_tasks() {
+    for (c, cpp) in builds(C).iter().zip(builds(Cpp)) {
+        is_right(&cpp.link("units", &[c.object("units.c"), cpp.object("units.cpp")], &library()));
+    }
+}
+
+#[test]
+fn tasks_in_rust_and_c_fork_each_other() {
+    for build in builds(C) {
+        is_right(&build.link("mixed", &[build.object("mixed.c")], mixed()));
+    }
+}
+
+#[test]
+fn panics_travel_through_cpp() {
+    for build in builds(Cpp) {
+        is_right(&build.link("panics", &[build.object("panics.cpp")], mixed()));
+    }
+}
+
+/// Frames that do not clean up would leave tasks behind.
+#[test]
+fn a_panic_in_c_ends_the_process() {
+    for build in builds(C) {
+        let program = build.link("panic", &[build.object("panic.c")], mixed());
+        dies(&program, &[], "without -fexceptions");
+    }
+}
+
+/// The program ends by an abort, with this message.
+fn dies(program: &Path, arguments: &[&str], message: &str) {
+    let output = run(program, arguments);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && output.status.code().is_none(), "{program:?} {arguments:?}: {}", output.status);
+    assert!(said.contains(message), "{program:?} {arguments:?} should say {message:?}: {said}");
+}
+
+/// Returns the line of `misuse.c` that contains this.
+fn line_with(text: &str) -> usize {
+    let source = fs::read_to_string(format!("{CRATE}/tests/c/misuse.c")).expect("the source is there");
+    source.lines().position(|line| line.contains(text)).expect("the source has the line") + 1
+}
+
+#[test]
+fn debug_builds_say_where_a_rule_is_broken() {
+    let rules = [
+        ("leave", "/* left */", "two: this task is neither synchronized nor dropped"),
+        ("order", "/* in the wrong order */", "one: the newest task is another one"),
+        ("none", "/* none */", "one: no task of this function is left to synchronize"),
+        ("drop", "/* nothing */", "no task of this function is left to synchronize"),
+        ("leave many", "FILCH_TASK(int, leaves_many)", "leaves_many: it leaves a task that it has spawned"),
+    ];
+    for build in [builds(C), builds(Cpp)].concat().iter().filter(|build| build.flags == DEBUG) {
+        let program = build.program("misuse.c");
+        for (way, line, message) in rules {
+            let place = format!("misuse.c:{}: ", line_with(line));
+            dies(&program, &[way], &place);
+            dies(&program, &[way], message);
+        }
+    }
+}
+
+/// A page that nobody may touch lies below each worker's stack. The message that a program in Rust prints then is its
+/// standard library's, whose handler only a `main` in Rust installs.
+#[cfg(unix)]
+#[test]
+fn a_stack_overflow_ends_the_process() {
+    use std::os::unix::process::ExitStatusExt as _;
+
+    for build in builds(C) {
+        let output = run(&build.program("misuse.c"), &["overflow"]);
+        assert!(matches!(output.status.signal(), Some(7 | 11)), "{build:?}: {}", output.status);
+    }
+}
+
+#[test]
+fn what_cannot_be_a_task_does_not_compile() {
+    let sources = [
+        (C, "FILCH_TASK(int, f, int)\n{ return 1; }", "a_type_without_a_name"),
+        (C, "typedef struct { _Alignas(32) int n; } wide; FILCH_TASK(int, f, wide, a)\n{ return a.n; }", "16 bytes"),
+        (Cpp, "#include <string>\nFILCH_TASK(int, f, std::string, a)\n{ return a.size(); }", "copied as bytes"),
+        (
+            Cpp,
+            "#include <string>\nFILCH_TASK(std::string, f, int, a)\n{ return std::to_string(a); }",
+            "copied as bytes",
+        ),
+    ];
+    for (number, (language, source, complaint)) in sources.into_iter().enumerate() {
+        for build in builds(language) {
+            let file = build.place(&format!("{number}.{}", if language == C { "c" } else { "cpp" }));
+            fs::write(&file, format!("#include <filch.h>\n{source}\n")).expect("the folder is there");
+            let mut command = Command::new(&build.compiler);
+            let standard = if language == C { "-std=c11" } else { "-std=c++17" };
+            command.args([standard, "-fsyntax-only"]).arg(format!("-I{CRATE}/include")).arg(&file);
+            let output = command.output().expect("the compiler was there");
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(!output.status.success() && said.contains(complaint), "{build:?} {source}: {said}");
+        }
+    }
+}
