@@ -9,7 +9,7 @@ use filch_c::RawWorker;
 
 unsafe extern "C-unwind" {
     /// The task `FILCH_TASK(long, c_fib, int, n)`, which calls and spawns [`rust_fib`].
-    fn c_fib(front: *const (), head: usize, n: c_int) -> c_long;
+    fn c_fib(front: *const (), head: *const (), n: c_int) -> c_long;
 }
 
 /// Calls the task written in C.
@@ -78,7 +78,7 @@ pub unsafe extern "C" fn rust_main(pool: *const ThreadPool) -> bool {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rust_catches(
     pool: *const ThreadPool,
-    throws: unsafe extern "C-unwind" fn(*const (), usize, c_int, c_int) -> c_int,
+    throws: unsafe extern "C-unwind" fn(*const (), *const (), c_int, c_int) -> c_int,
 ) -> c_int {
     // SAFETY: the caller's promise.
     let pool = unsafe { &*pool };

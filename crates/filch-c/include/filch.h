@@ -393,9 +393,9 @@ static inline void filch_keep_for_(std::exception_ptr &place)
 #endif
 
 #ifdef __cplusplus
-#define FILCH_CHECK_TYPE_(T, a) static_assert(std::is_trivially_copyable<T>::value, "tasks are copied as bytes");
+#define FILCH_CHECK_TYPE_(k, T, a) static_assert(std::is_trivially_copyable<T>::value, "tasks are copied as bytes");
 #else
-#define FILCH_CHECK_TYPE_(T, a)
+#define FILCH_CHECK_TYPE_(k, T, a)
 #endif
 
 /* ---- Lists of types and names ---- */
@@ -410,22 +410,23 @@ static inline void filch_keep_for_(std::exception_ptr &place)
     a21, a22, a23, a24, a25, a26, a27, a28, n, ...) \
     n
 
-/* M(T, a) for each pair. The list ends with one more argument. */
+/* M(k, T, a) for each pair, of which k - 1 follow. The list ends with one more argument. Fields have numbers instead of
+ * names, so that a declaration and a definition may name arguments differently. */
 #define FILCH_EACH_0_(M, end)
-#define FILCH_EACH_1_(M, T, a, ...) M(T, a) FILCH_EACH_0_(M, __VA_ARGS__)
-#define FILCH_EACH_2_(M, T, a, ...) M(T, a) FILCH_EACH_1_(M, __VA_ARGS__)
-#define FILCH_EACH_3_(M, T, a, ...) M(T, a) FILCH_EACH_2_(M, __VA_ARGS__)
-#define FILCH_EACH_4_(M, T, a, ...) M(T, a) FILCH_EACH_3_(M, __VA_ARGS__)
-#define FILCH_EACH_5_(M, T, a, ...) M(T, a) FILCH_EACH_4_(M, __VA_ARGS__)
-#define FILCH_EACH_6_(M, T, a, ...) M(T, a) FILCH_EACH_5_(M, __VA_ARGS__)
-#define FILCH_EACH_7_(M, T, a, ...) M(T, a) FILCH_EACH_6_(M, __VA_ARGS__)
-#define FILCH_EACH_8_(M, T, a, ...) M(T, a) FILCH_EACH_7_(M, __VA_ARGS__)
-#define FILCH_EACH_9_(M, T, a, ...) M(T, a) FILCH_EACH_8_(M, __VA_ARGS__)
-#define FILCH_EACH_10_(M, T, a, ...) M(T, a) FILCH_EACH_9_(M, __VA_ARGS__)
-#define FILCH_EACH_11_(M, T, a, ...) M(T, a) FILCH_EACH_10_(M, __VA_ARGS__)
-#define FILCH_EACH_12_(M, T, a, ...) M(T, a) FILCH_EACH_11_(M, __VA_ARGS__)
-#define FILCH_EACH_13_(M, T, a, ...) M(T, a) FILCH_EACH_12_(M, __VA_ARGS__)
-#define FILCH_EACH_14_(M, T, a, ...) M(T, a) FILCH_EACH_13_(M, __VA_ARGS__)
+#define FILCH_EACH_1_(M, T, a, ...) M(1, T, a) FILCH_EACH_0_(M, __VA_ARGS__)
+#define FILCH_EACH_2_(M, T, a, ...) M(2, T, a) FILCH_EACH_1_(M, __VA_ARGS__)
+#define FILCH_EACH_3_(M, T, a, ...) M(3, T, a) FILCH_EACH_2_(M, __VA_ARGS__)
+#define FILCH_EACH_4_(M, T, a, ...) M(4, T, a) FILCH_EACH_3_(M, __VA_ARGS__)
+#define FILCH_EACH_5_(M, T, a, ...) M(5, T, a) FILCH_EACH_4_(M, __VA_ARGS__)
+#define FILCH_EACH_6_(M, T, a, ...) M(6, T, a) FILCH_EACH_5_(M, __VA_ARGS__)
+#define FILCH_EACH_7_(M, T, a, ...) M(7, T, a) FILCH_EACH_6_(M, __VA_ARGS__)
+#define FILCH_EACH_8_(M, T, a, ...) M(8, T, a) FILCH_EACH_7_(M, __VA_ARGS__)
+#define FILCH_EACH_9_(M, T, a, ...) M(9, T, a) FILCH_EACH_8_(M, __VA_ARGS__)
+#define FILCH_EACH_10_(M, T, a, ...) M(10, T, a) FILCH_EACH_9_(M, __VA_ARGS__)
+#define FILCH_EACH_11_(M, T, a, ...) M(11, T, a) FILCH_EACH_10_(M, __VA_ARGS__)
+#define FILCH_EACH_12_(M, T, a, ...) M(12, T, a) FILCH_EACH_11_(M, __VA_ARGS__)
+#define FILCH_EACH_13_(M, T, a, ...) M(13, T, a) FILCH_EACH_12_(M, __VA_ARGS__)
+#define FILCH_EACH_14_(M, T, a, ...) M(14, T, a) FILCH_EACH_13_(M, __VA_ARGS__)
 
 /* The first argument, and a comma with the others, of at most fifteen. */
 #define FILCH_FIRST_(f, ...) f
@@ -440,16 +441,16 @@ static inline void filch_keep_for_(std::exception_ptr &place)
 #define FILCH_PASTE_(a, b) FILCH_PASTE2_(a, b)
 #define FILCH_PASTE2_(a, b) a##b
 
-#define FILCH_FIELD_(T, a) T a;
-#define FILCH_PARAMETER_(T, a) , T a
-#define FILCH_PASS_(T, a) , a
-#define FILCH_STORE_(T, a) filch_record_->arguments.a = a;
-#define FILCH_LOAD_(T, a) , filch_arguments_.a
+#define FILCH_FIELD_(k, T, a) T filch_##k##_;
+#define FILCH_PARAMETER_(k, T, a) , T a
+#define FILCH_PASS_(k, T, a) , a
+#define FILCH_STORE_(k, T, a) filch_record_->arguments.filch_##k##_ = a;
+#define FILCH_LOAD_(k, T, a) , filch_arguments_.filch_##k##_
 
 /* What differs between tasks with and without a result. */
 #define FILCH_MEMBER_VALUE_(R) R result;
 #define FILCH_MEMBER_VOID_(R)
-#define FILCH_CHECK_VALUE_(R) FILCH_CHECK_TYPE_(R, ~)
+#define FILCH_CHECK_VALUE_(R) FILCH_CHECK_TYPE_(~, R, ~)
 #define FILCH_CHECK_VOID_(R)
 #define FILCH_TYPE_VALUE_(R) R
 #define FILCH_TYPE_VOID_(R) void
@@ -464,8 +465,7 @@ static inline void filch_keep_for_(std::exception_ptr &place)
 
 /* ---- Tasks ---- */
 
-/* A task that returns R: FILCH_TASK(R, name, T1, a1, …, T14, a14) { body }. It is a function, too, of a worker and the
- * arguments. The types are copied as bytes; a name for each that is more than one word needs a typedef. Arguments, or a
+/* A task that returns R: FILCH_TASK(R, name, T1, a1, …, T14, a14) { body }. The types are copied as bytes; a name for each that is more than one word needs a typedef. Arguments, or a
  * result, of more than FILCH_SLOT_ROOM_SIZE bytes cost an allocation for each spawn. */
 #define FILCH_TASK(R, ...) \
     FILCH_DECLARE(R, __VA_ARGS__); \
@@ -497,7 +497,7 @@ static inline void filch_keep_for_(std::exception_ptr &place)
         f##_is_outside_ = sizeof(f##_record_) > FILCH_SLOT_ROOM_SIZE \
     }; \
     FILCH_ASSERT_(FILCH_ALIGNOF_(f##_record_) <= FILCH_SLOT_ROOM, "arguments and results are aligned to 16 bytes at most"); \
-    FILCH_TYPE_##KIND##_(R) f(struct filch_front_ *, uintptr_t EACH(FILCH_PARAMETER_, __VA_ARGS__)); \
+    FILCH_TYPE_##KIND##_(R) f(struct filch_front_ *, filch_slot_ * EACH(FILCH_PARAMETER_, __VA_ARGS__)); \
     bool f##_run_(filch_slot_ *, struct filch_front_ *, uintptr_t); \
     FILCH_INLINE_ f##_record_ *f##_record_of_(filch_slot_ *filch_slot) \
     { \
@@ -532,7 +532,7 @@ static inline void filch_keep_for_(std::exception_ptr &place)
         f##_arguments_ filch_arguments_ = f##_record_of_(filch_slot)->arguments; \
         (void)filch_arguments_; \
         if (f##_is_outside_) free(*filch_outside_(filch_slot)); \
-        FILCH_LET_##KIND##_(R, f(filch_worker_.front, filch_worker_.head EACH(FILCH_LOAD_, __VA_ARGS__))); \
+        FILCH_LET_##KIND##_(R, f(filch_worker_.front, filch_head_(filch_worker_) EACH(FILCH_LOAD_, __VA_ARGS__))); \
         FILCH_GIVE_##KIND##_ \
     } \
     FILCH_COLD_ FILCH_TYPE_##KIND##_(R) f##_sync_cold_(filch_worker filch_worker_, const char *filch_place_) \
@@ -573,7 +573,7 @@ static inline void filch_keep_for_(std::exception_ptr &place)
         FILCH_TRY_ \
         { \
             FILCH_PUT_##KIND##_( \
-                ((f##_call_ *)filch_call)->record, f(filch_worker_.front, filch_worker_.head EACH(FILCH_LOAD_, __VA_ARGS__))); \
+                ((f##_call_ *)filch_call)->record, f(filch_worker_.front, filch_head_(filch_worker_) EACH(FILCH_LOAD_, __VA_ARGS__))); \
         } \
         FILCH_CATCH_(filch_keep_for_(((f##_call_ *)filch_call)->exception);) \
     } \
@@ -588,15 +588,15 @@ static inline void filch_keep_for_(std::exception_ptr &place)
         FILCH_GET_##KIND##_(R, filch_call.record); \
         FILCH_GIVE_##KIND##_ \
     } \
-    typedef FILCH_TYPE_##KIND##_(R) f##_function_(struct filch_front_ *, uintptr_t EACH(FILCH_PARAMETER_, __VA_ARGS__))
+    typedef FILCH_TYPE_##KIND##_(R) f##_function_(struct filch_front_ *, filch_slot_ * EACH(FILCH_PARAMETER_, __VA_ARGS__))
 
 #define FILCH_DEFINE_(KIND, R, EACH, f, ...) \
     FILCH_INLINE_ FILCH_TYPE_##KIND##_(R) f##_body_(filch_cursor_ *filch_ EACH(FILCH_PARAMETER_, __VA_ARGS__)); \
-    FILCH_TYPE_##KIND##_(R) f(struct filch_front_ *filch_front, uintptr_t filch_head EACH(FILCH_PARAMETER_, __VA_ARGS__)) \
+    FILCH_TYPE_##KIND##_(R) f(struct filch_front_ *filch_front, filch_slot_ *filch_head EACH(FILCH_PARAMETER_, __VA_ARGS__)) \
     { \
         filch_cursor_ filch_cursor FILCH_CLEANUP_; \
         filch_cursor.worker.front = filch_front; \
-        filch_cursor.worker.head = filch_cursor.base = filch_head; \
+        filch_cursor.worker.head = filch_cursor.base = (uintptr_t)filch_head; \
         FILCH_LET_##KIND##_(R, f##_body_(&filch_cursor EACH(FILCH_PASS_, __VA_ARGS__))); \
         filch_end_(&filch_cursor, FILCH_PLACE_(f)); \
         FILCH_GIVE_##KIND##_ \
@@ -608,7 +608,7 @@ static inline void filch_keep_for_(std::exception_ptr &place)
         (void)filch_arguments_; \
         FILCH_TRY_ \
         { \
-            FILCH_PUT_##KIND##_((*filch_record_), f(filch_worker_.front, filch_worker_.head EACH(FILCH_LOAD_, __VA_ARGS__))); \
+            FILCH_PUT_##KIND##_((*filch_record_), f(filch_worker_.front, filch_head_(filch_worker_) EACH(FILCH_LOAD_, __VA_ARGS__))); \
         } \
         FILCH_CATCH_(return filch_keep_exception_(filch_slot);) \
         return false; \
@@ -642,11 +642,15 @@ static inline void filch_keep_for_(std::exception_ptr &place)
 #define FILCH_SYNC(f) FILCH_PASTE_(f, _sync_)(filch_lower_(filch_, FILCH_PLACE_(f)), FILCH_PLACE_(f))
 /* Runs a task at once: FILCH_CALL(name, arguments…). */
 #define FILCH_CALL(...) \
-    FILCH_FIRST_(__VA_ARGS__, ~)(filch_->worker.front, filch_->worker.head FILCH_REST_(__VA_ARGS__))
+    FILCH_FIRST_(__VA_ARGS__, ~)(filch_->worker.front, filch_head_(filch_->worker) FILCH_REST_(__VA_ARGS__))
 /* Ends the newest task without its result: it does not run, unless it has been stolen. */
 #define FILCH_DROP() filch_drop_(filch_lower_(filch_, FILCH_PLACE_(FILCH_DROP)))
 /* The worker, for functions that take one. */
 #define FILCH_HERE filch_here_(filch_)
+
+/* In a function that has a worker: runs a task at once: FILCH_AT(worker, name, arguments…). */
+#define FILCH_AT(worker, ...) \
+    FILCH_FIRST_(__VA_ARGS__, ~)((worker).front, filch_head_(worker) FILCH_REST_(__VA_ARGS__))
 
 /* Anywhere: runs a task on a pool, and waits for it: FILCH_RUN(pool, name, arguments…). */
 #define FILCH_RUN(pool, ...) FILCH_PASTE_(FILCH_FIRST_(__VA_ARGS__, ~), _run_on_)(pool FILCH_REST_(__VA_ARGS__))

@@ -1,8 +1,8 @@
 //! Programs in C and C++, compiled with every compiler that is there, at both ends of optimization, and run on pools of
 //! different sizes that wait in different ways.
 //!
-//! The compilers are those of `CC` and `CXX`, by default `cc` and `c++`, and `clang` and `clang++`. Where there is none,
-//! the tests say so on standard error, and pass.
+//! The compilers are those of `CC` and `CXX`, by default `cc` and `c++`, and `clang` and `clang++`, with the flags of
+//! `CFLAGS`, such as a sanitizer's. Where there is no compiler, the tests say so on standard error, and pass.
 
 use std::env;
 use std::fs;
@@ -53,12 +53,17 @@ fn builds(language: Language) -> Vec<Build> {
     there.into_iter().flat_map(both).collect()
 }
 
+/// The flags of whoever runs the tests, for compiling and linking.
+fn wanted() -> Vec<String> {
+    env::var("CFLAGS").unwrap_or_default().split_whitespace().map(str::to_owned).collect()
+}
+
 impl Build {
     /// Returns the compiler's command for a source of this crate.
     fn command(&self, source: &str) -> Command {
         let mut command = Command::new(&self.compiler);
         let (kind, standard) = if self.language == C { ("c", "-std=c11") } else { ("c++", "-std=c++17") };
-        command.args([standard, "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-g"]).args(self.flags);
+        command.args([standard, "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-g"]).args(self.flags).args(wanted());
         command.arg(format!("-I{CRATE}/include")).args(["-x", kind]).arg(format!("{CRATE}/tests/c/{source}"));
         command
     }
@@ -84,7 +89,7 @@ impl Build {
     fn link(&self, name: &str, objects: &[PathBuf], library: &Path) -> PathBuf {
         let program = self.place(&format!("{name}.out"));
         let mut command = Command::new(&self.compiler);
-        command.args(objects).arg(library).args(["-lpthread", "-ldl", "-lm"]).arg("-o").arg(&program);
+        command.args(wanted()).args(objects).arg(library).args(["-lpthread", "-ldl", "-lm"]).arg("-o").arg(&program);
         let output = command.output().expect("the compiler was there");
         assert!(output.status.success(), "{self:?} {name}: {}", String::from_utf8_lossy(&output.stderr));
         program

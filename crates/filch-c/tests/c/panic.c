@@ -2,7 +2,7 @@
 #include <filch.h>
 
 void rust_panics(int value);
-int rust_catches(filch_pool *pool, int (*throws)(struct filch_front_ *, uintptr_t, int, int));
+int rust_catches(filch_pool *pool, int (*throws)(struct filch_front_ *, filch_slot_ *, int, int));
 
 FILCH_TASK(long, c_fib, int, n)
 {

@@ -6,7 +6,7 @@
 
 extern "C" {
 void rust_panics(int value);
-int rust_catches(filch_pool *pool, int (*throws)(filch_front_ *, uintptr_t, int, int));
+int rust_catches(filch_pool *pool, int (*throws)(filch_front_ *, filch_slot_ *, int, int));
 FILCH_TASK(long, c_fib, int, n)
 {
     return n;
@@ -42,12 +42,12 @@ FILCH_TASK(int, throws, int, depth, int, way)
         FILCH_SYNC(nothing);
         break;
     case 2:
-        filch::join(FILCH_HERE, [=](filch_worker w) { return throws(w.front, w.head, depth - 1, way + 1); },
+        filch::join(FILCH_HERE, [=](filch_worker w) { return FILCH_AT(w, throws, depth - 1, way + 1); },
             [](filch_worker) { return counted(), 0; });
         break;
     default:
         filch::join(FILCH_HERE, [](filch_worker) { return counted(), 0; },
-            [=](filch_worker w) { return throws(w.front, w.head, depth - 1, way + 1); });
+            [=](filch_worker w) { return FILCH_AT(w, throws, depth - 1, way + 1); });
     }
     FILCH_SYNC(nothing);
     return own;

@@ -183,7 +183,7 @@ static void add_block(filch_worker worker, size_t first, size_t last, void *sum)
     long own = 0;
     for (size_t i = first; i < last; i++) own += (long)i;
     /* The body may fork at its worker. */
-    own += fib(worker.front, worker.head, 5) - 5;
+    own += FILCH_AT(worker, fib, 5) - 5;
     __atomic_fetch_add((long *)sum, own, __ATOMIC_RELAXED);
 }
 

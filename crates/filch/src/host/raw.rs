@@ -76,8 +76,8 @@ impl RawWorker {
 
     /// Returns the front and the head, which a task written in C takes as its first two arguments.
     #[inline(always)]
-    pub fn words(self) -> (*const (), usize) {
-        (self.front.as_ptr().cast(), self.head.addr())
+    pub fn words(self) -> (*const (), *const ()) {
+        (self.front.as_ptr().cast(), self.head.cast())
     }
 
     /// Whether this is above another head of the same worker.

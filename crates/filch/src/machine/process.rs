@@ -48,22 +48,25 @@ impl<T: Default + Send + Sync> PerProcess<T> {
         unsafe { self.0.load(Ordering::Acquire).as_ref() }
     }
 
-    /// If several threads come here at once, the values of all but one leak.
+    /// If several threads come here at once, the values of all but one are dropped.
     #[cold]
     fn make(&'static self) -> &'static T {
-        let own: &'static (u32, T) = Box::leak(Box::new((current(), T::default())));
-        let new = ptr::from_ref(own).cast_mut();
+        let this_process = current();
+        let new = Box::into_raw(Box::new((this_process, T::default())));
         loop {
             let former = self.newest();
             if let Some((process, value)) = former
-                && *process == own.0
+                && *process == this_process
             {
+                // SAFETY: the box was leaked above, and nobody else knows of it.
+                drop(unsafe { Box::from_raw(new) });
                 return value;
             }
             let former = former.map_or(null_mut(), |former| ptr::from_ref(former).cast_mut());
             // Release: pairs with the load in `newest`.
             if self.0.compare_exchange(former, new, Ordering::Release, Ordering::Relaxed).is_ok() {
-                return &own.1;
+                // SAFETY: from here on there are only shared references to the value, which is never dropped.
+                return unsafe { &(*new).1 };
             }
         }
     }
