@@ -49,13 +49,16 @@
 #define FILCH_UNRUN 0
 #define FILCH_DONE 1
 #define FILCH_THROWN 2
+#define FILCH_RUN_ 0
+#define FILCH_NEW_FRAME_ 1
+#define FILCH_TOGETHER_ 2
 #define FILCH_SETTINGS_SIZE 40
 #define FILCH_SETTINGS_WORKERS 0
 #define FILCH_SETTINGS_STACK_SIZE 8
 #define FILCH_SETTINGS_TASK_CAPACITY 16
 #define FILCH_SETTINGS_WAIT 24
 #define FILCH_SETTINGS_PIN 32
-#define FILCH_ABI 0xd7c3c185u
+#define FILCH_ABI 0x3f8574c6u
 /* End of the agreement. */
 
 /* ---- Pools ---- */
@@ -106,6 +109,9 @@ void filch_pool_stats(
 /* The number of the worker that this thread is; -1 if it is none. */
 int64_t filch_worker_index(void);
 
+/* Waits until all workers that run a task together have come here. */
+void filch_barrier(void);
+
 /* Answers thieves in the middle of a long task that neither spawns nor synchronizes. */
 void filch_poll(filch_worker worker);
 
@@ -152,7 +158,9 @@ filch_popped_ filch_pop_(filch_worker worker);
 void filch_drop_(filch_worker worker);
 void filch_abandon_(filch_worker worker, filch_worker base);
 bool filch_stolen_(filch_slot_ *slot, filch_worker worker, bool (*task)(filch_slot_ *, filch_worker), bool unwinds);
-void filch_run_(const filch_pool *pool, void (*call)(filch_worker, void *), void *context, bool unwinds);
+void filch_run_(const filch_pool *pool, size_t way, void (*enter)(filch_worker, void *), void *context, size_t size,
+    bool unwinds);
+filch_worker filch_current_(void);
 bool filch_for_here_(size_t first, size_t last, bool (*body)(size_t, size_t, void *), void *context);
 unsigned filch_join_(bool (*first)(void *), void *first_context, bool (*second)(void *), void *second_context);
 void filch_fail_(const char *place, const char *rule) __attribute__((noreturn));
@@ -465,8 +473,9 @@ static inline void filch_keep_for_(std::exception_ptr &place)
 
 /* ---- Tasks ---- */
 
-/* A task that returns R: FILCH_TASK(R, name, T1, a1, …, T14, a14) { body }. The types are copied as bytes; a name for each that is more than one word needs a typedef. Arguments, or a
- * result, of more than FILCH_SLOT_ROOM_SIZE bytes cost an allocation for each spawn. */
+/* A task that returns R: FILCH_TASK(R, name, T1, a1, …, T14, a14) { body }. Values are copied as bytes; the type of an
+ * array or a function needs a typedef. Arguments, or a result, of more than FILCH_SLOT_ROOM_SIZE bytes together cost an
+ * allocation for each spawn. */
 #define FILCH_TASK(R, ...) \
     FILCH_DECLARE(R, __VA_ARGS__); \
     FILCH_DEFINE(R, __VA_ARGS__)
@@ -496,7 +505,8 @@ static inline void filch_keep_for_(std::exception_ptr &place)
     enum { \
         f##_is_outside_ = sizeof(f##_record_) > FILCH_SLOT_ROOM_SIZE \
     }; \
-    FILCH_ASSERT_(FILCH_ALIGNOF_(f##_record_) <= FILCH_SLOT_ROOM, "arguments and results are aligned to 16 bytes at most"); \
+    FILCH_ASSERT_( \
+        FILCH_ALIGNOF_(f##_record_) <= FILCH_SLOT_ROOM, "arguments and results are aligned to 16 bytes at most"); \
     FILCH_TYPE_##KIND##_(R) f(struct filch_front_ *, filch_slot_ * EACH(FILCH_PARAMETER_, __VA_ARGS__)); \
     bool f##_run_(filch_slot_ *, struct filch_front_ *, uintptr_t); \
     FILCH_INLINE_ f##_record_ *f##_record_of_(filch_slot_ *filch_slot) \
@@ -573,26 +583,30 @@ static inline void filch_keep_for_(std::exception_ptr &place)
         FILCH_TRY_ \
         { \
             FILCH_PUT_##KIND##_( \
-                ((f##_call_ *)filch_call)->record, f(filch_worker_.front, filch_head_(filch_worker_) EACH(FILCH_LOAD_, __VA_ARGS__))); \
+                ((f##_call_ *)filch_call)->record, \
+                f(filch_worker_.front, filch_head_(filch_worker_) EACH(FILCH_LOAD_, __VA_ARGS__))); \
         } \
         FILCH_CATCH_(filch_keep_for_(((f##_call_ *)filch_call)->exception);) \
     } \
-    FILCH_COLD_ FILCH_TYPE_##KIND##_(R) f##_run_on_(const filch_pool *filch_pool_ EACH(FILCH_PARAMETER_, __VA_ARGS__)) \
+    FILCH_COLD_ FILCH_TYPE_##KIND##_(R) \
+        f##_run_on_(const filch_pool *filch_pool_, size_t filch_way EACH(FILCH_PARAMETER_, __VA_ARGS__)) \
     { \
         f##_call_ filch_call; \
         f##_record_ *filch_record_ = &filch_call.record; \
         (void)filch_record_; \
         EACH(FILCH_STORE_, __VA_ARGS__) \
-        filch_run_(filch_pool_, f##_enter_, &filch_call, FILCH_UNWINDS_); \
+        filch_run_(filch_pool_, filch_way, f##_enter_, &filch_call, sizeof(filch_call), FILCH_UNWINDS_); \
         FILCH_RETHROW_(filch_call.exception) \
         FILCH_GET_##KIND##_(R, filch_call.record); \
         FILCH_GIVE_##KIND##_ \
     } \
-    typedef FILCH_TYPE_##KIND##_(R) f##_function_(struct filch_front_ *, filch_slot_ * EACH(FILCH_PARAMETER_, __VA_ARGS__))
+    typedef FILCH_TYPE_##KIND##_(R) \
+        f##_function_(struct filch_front_ *, filch_slot_ * EACH(FILCH_PARAMETER_, __VA_ARGS__))
 
 #define FILCH_DEFINE_(KIND, R, EACH, f, ...) \
     FILCH_INLINE_ FILCH_TYPE_##KIND##_(R) f##_body_(filch_cursor_ *filch_ EACH(FILCH_PARAMETER_, __VA_ARGS__)); \
-    FILCH_TYPE_##KIND##_(R) f(struct filch_front_ *filch_front, filch_slot_ *filch_head EACH(FILCH_PARAMETER_, __VA_ARGS__)) \
+    FILCH_TYPE_##KIND##_(R) \
+        f(struct filch_front_ *filch_front, filch_slot_ *filch_head EACH(FILCH_PARAMETER_, __VA_ARGS__)) \
     { \
         filch_cursor_ filch_cursor FILCH_CLEANUP_; \
         filch_cursor.worker.front = filch_front; \
@@ -608,7 +622,8 @@ static inline void filch_keep_for_(std::exception_ptr &place)
         (void)filch_arguments_; \
         FILCH_TRY_ \
         { \
-            FILCH_PUT_##KIND##_((*filch_record_), f(filch_worker_.front, filch_head_(filch_worker_) EACH(FILCH_LOAD_, __VA_ARGS__))); \
+            FILCH_PUT_##KIND##_((*filch_record_), \
+                f(filch_worker_.front, filch_head_(filch_worker_) EACH(FILCH_LOAD_, __VA_ARGS__))); \
         } \
         FILCH_CATCH_(return filch_keep_exception_(filch_slot);) \
         return false; \
@@ -653,6 +668,15 @@ static inline void filch_keep_for_(std::exception_ptr &place)
     FILCH_FIRST_(__VA_ARGS__, ~)((worker).front, filch_head_(worker) FILCH_REST_(__VA_ARGS__))
 
 /* Anywhere: runs a task on a pool, and waits for it: FILCH_RUN(pool, name, arguments…). */
-#define FILCH_RUN(pool, ...) FILCH_PASTE_(FILCH_FIRST_(__VA_ARGS__, ~), _run_on_)(pool FILCH_REST_(__VA_ARGS__))
+#define FILCH_RUN(pool, ...) \
+    FILCH_PASTE_(FILCH_FIRST_(__VA_ARGS__, ~), _run_on_)(pool, FILCH_RUN_ FILCH_REST_(__VA_ARGS__))
+/* The same, while all workers leave what they do, as soon as they wait, steal or are idle, and help; what they have left
+ * is touched by nobody meanwhile. In a task, the pool is its own. */
+#define FILCH_NEW_FRAME(pool, ...) \
+    FILCH_PASTE_(FILCH_FIRST_(__VA_ARGS__, ~), _run_on_)(pool, FILCH_NEW_FRAME_ FILCH_REST_(__VA_ARGS__))
+/* The same, and every worker runs the task, of which the result, or the exception, is lost. They begin together and end together, and meet
+ * in between at each filch_barrier(). */
+#define FILCH_TOGETHER(pool, ...) \
+    FILCH_PASTE_(FILCH_FIRST_(__VA_ARGS__, ~), _run_on_)(pool, FILCH_TOGETHER_ FILCH_REST_(__VA_ARGS__))
 
 #endif

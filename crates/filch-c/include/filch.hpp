@@ -255,7 +255,7 @@ public:
     {
         using work = std::remove_reference_t<F>;
         detail::outcome<work, filch_worker> own{f};
-        filch_run_(started.get(), detail::make_on<work>, &own, true);
+        filch_run_(started.get(), FILCH_RUN_, detail::make_on<work>, &own, sizeof(own), true);
         return own.take();
     }
 

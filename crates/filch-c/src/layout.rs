@@ -21,11 +21,21 @@ pub const DONE: usize = 1;
 /// The task has unwound.
 pub const THROWN: usize = 2;
 
-const OURS: [(&str, usize); 10] = [
+/// How a call is made: on a worker of the pool,
+pub const RUN: usize = 0;
+/// on a worker of a new frame,
+pub const NEW_FRAME: usize = 1;
+/// or on all workers of a new frame.
+pub const TOGETHER: usize = 2;
+
+const OURS: [(&str, usize); 13] = [
     ("REVISION", REVISION),
     ("UNRUN", UNRUN),
     ("DONE", DONE),
     ("THROWN", THROWN),
+    ("RUN_", RUN),
+    ("NEW_FRAME_", NEW_FRAME),
+    ("TOGETHER_", TOGETHER),
     ("SETTINGS_SIZE", size_of::<Settings>()),
     ("SETTINGS_WORKERS", offset_of!(Settings, workers)),
     ("SETTINGS_STACK_SIZE", offset_of!(Settings, stack_size)),

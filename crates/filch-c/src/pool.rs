@@ -9,8 +9,9 @@ use std::ptr::null_mut;
 use filch::inside::host::{self, RawWorker};
 use filch::{ThreadPool, Wait};
 
-use crate::layout::ABI;
-use crate::thrown::{IsSend, no_unwinding};
+use crate::frames::{Call, frame};
+use crate::layout::{ABI, RUN, TOGETHER};
+use crate::thrown::{Enter, IsSend, no_unwinding};
 
 /// The settings of a pool. What is zero is left to the library.
 #[repr(C)]
@@ -134,23 +135,32 @@ pub unsafe extern "C-unwind" fn filch_pool_stats(
     }
 }
 
-/// Calls `call` on a worker, in handle style, and waits for it.
+/// Makes a call, and waits for it: on a worker, in handle style; or in a new [frame](crate::frames), on one worker or,
+/// with copies of the context, on all. The context has `size` bytes.
 ///
 /// # Safety
-/// The pool has been started and not stopped, or it is null; `call` may run with its context on another thread.
+/// The pool has been started and not stopped, or it is null; `enter` may run with its context on another thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn filch_run_(
     on: *const ThreadPool,
-    call: unsafe extern "C-unwind" fn(RawWorker, *mut c_void),
+    way: usize,
+    enter: Enter,
     context: *mut c_void,
+    size: usize,
     unwinds: bool,
 ) {
+    // SAFETY: the caller's promise.
+    let pool = unsafe { pool(on) };
+    if way != RUN {
+        // SAFETY: the caller's promises.
+        unsafe { frame(pool, Call { enter, context, size, unwinds }, way == TOGETHER) };
+        return;
+    }
     let context = IsSend(context);
-    // SAFETY: the caller's promises.
-    unsafe { pool(on) }.run(|mut worker| {
+    pool.run(|mut worker| {
         let context = context;
         // SAFETY: the caller's promise.
-        no_unwinding(!unwinds, || unsafe { call(RawWorker::of(&mut worker), context.0) });
+        no_unwinding(!unwinds, || unsafe { enter(RawWorker::of(&mut worker), context.0) });
     });
 }
 

@@ -9,7 +9,7 @@ use std::any::Any;
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use filch::inside::host::{AbortOnUnwind, LAYOUT, keep};
+use filch::inside::host::{AbortOnUnwind, LAYOUT, RawWorker, keep};
 
 /// Something thrown. The header knows it as `filch_thrown_`.
 #[repr(C)]
@@ -67,6 +67,9 @@ unsafe extern "C" fn discard(thrown: *mut Thrown) {
         keep(payload);
     }
 }
+
+/// A call that the header has made of a task: with its context, which takes the result.
+pub(crate) type Enter = unsafe extern "C-unwind" fn(RawWorker, *mut c_void);
 
 /// Runs `f`, which must not unwind if its frames are of C that does not clean up.
 pub(crate) fn no_unwinding<R>(forbidden: bool, f: impl FnOnce() -> R) -> R {

@@ -63,7 +63,8 @@ use std::marker::PhantomData;
 use std::path::Path;
 
 use crate::fork::here::{Any, Here};
-use crate::fork::{fast_path, front::Reach, job::Body};
+use crate::fork::front::{Outside, Reach};
+use crate::fork::{fast_path, job::Body};
 use crate::machine::processors::{self, Allowed, Places, ROOT};
 use crate::threads::builder::Builder;
 use crate::worker::latch::{self, Latch, Waiter};
@@ -204,6 +205,22 @@ pub fn unpin() {
 #[inline]
 pub fn current_index() -> Option<usize> {
     current_home().map(|home| home.index)
+}
+
+/// Runs `f` outside all pools, even on a worker, so that it can take a [seat](Seat::run) of another crew meanwhile. The
+/// worker answers nobody until `f` returns.
+///
+/// ```
+/// use filch::inside::host::{current_index, outside};
+///
+/// let pool = filch::ThreadPool::new(1)?;
+/// assert_eq!(pool.install(|| (current_index(), outside(current_index))), (Some(0), None));
+/// # Ok::<(), filch::BuildError>(())
+/// ```
+pub fn outside<R>(f: impl FnOnce() -> R) -> R {
+    Here::with(|here| here.pause());
+    let _outside = Outside::enter();
+    f()
 }
 
 /// Returns the number of workers of the current thread's pool.

@@ -74,6 +74,12 @@ impl RawWorker {
         unsafe { Worker::new(self.here()) }
     }
 
+    /// Calls `f` with the current thread's worker, if it is one of a split pool, and keeps closure style off its stack.
+    pub fn with_current<R>(f: impl FnOnce(Self) -> R) -> Option<R> {
+        let at = |here: Here<'_, Split>| in_handle_style(here, |mut worker: Worker<'_>| f(Self::of(&mut worker)));
+        Here::with(|here| here.of_pool().map(at))
+    }
+
     /// Returns the front and the head, which a task written in C takes as its first two arguments.
     #[inline(always)]
     pub fn words(self) -> (*const (), *const ()) {

@@ -1,0 +1,2 @@
+/* In place of Lace's lace.h. */
+#include "../filch-lace.h"

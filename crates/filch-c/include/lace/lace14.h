@@ -1,0 +1,2 @@
+/* In place of Lace's lace14.h. */
+#include "../filch-lace.h"
