@@ -38,8 +38,8 @@ FILCH_INLINE_ void lace_barrier(void) { filch_barrier(); }
 FILCH_INLINE_ void lace_suspend(void) {}
 FILCH_INLINE_ void lace_resume(void) {}
 
-/* Starts the workers: as many as there are processors if n_workers is 0, with room for dqsize tasks each, or filch's own
- * default if that is 0. */
+/* Starts the workers: as many as there are processors if n_workers is 0, with room for dqsize tasks each, or filch's
+ * own default if that is 0. */
 FILCH_COLD_ void lace_start(unsigned int n_workers, size_t dqsize)
 {
     filch_settings settings = {n_workers ? n_workers : lace_get_pu_count(), filch_lace_stack_size_, dqsize, 0, false};

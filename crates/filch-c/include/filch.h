@@ -75,8 +75,8 @@ typedef struct filch_settings {
     bool pin;             /* whether each worker stays on a processor of its own */
 } filch_settings;
 
-/* A worker, as its current task sees it. A function that gets one may fork there; it is worthless once that function has
- * returned. */
+/* A worker, as its current task sees it. A function that gets one may fork there; it is worthless once the function
+ * has returned. */
 typedef struct filch_worker {
     struct filch_front_ *front;
     uintptr_t head;
@@ -122,8 +122,8 @@ void filch_for(filch_worker worker, size_t first, size_t last,
     void (*body)(filch_worker worker, size_t first, size_t last, void *context), void *context);
 
 /* Folds blocks that make up the range, perhaps in parallel: `fold` adds a block to `sum`, and `join` adds `right` to
- * `left`, which comes before it. `result` has `size` bytes: at first a neutral element, of which each stolen part begins
- * with a copy; at last the sum. */
+ * `left`, which comes before it. `result` has `size` bytes: at first a neutral element, of which each stolen part
+ * begins with a copy; at last the sum. */
 void filch_reduce(filch_worker worker, size_t first, size_t last, void *result, size_t size,
     void (*fold)(filch_worker worker, size_t first, size_t last, void *sum, void *context),
     void (*join)(void *left, const void *right, void *context), void *context);
@@ -670,12 +670,12 @@ static inline void filch_keep_for_(std::exception_ptr &place)
 /* Anywhere: runs a task on a pool, and waits for it: FILCH_RUN(pool, name, arguments…). */
 #define FILCH_RUN(pool, ...) \
     FILCH_PASTE_(FILCH_FIRST_(__VA_ARGS__, ~), _run_on_)(pool, FILCH_RUN_ FILCH_REST_(__VA_ARGS__))
-/* The same, while all workers leave what they do, as soon as they wait, steal or are idle, and help; what they have left
- * is touched by nobody meanwhile. In a task, the pool is its own. */
+/* The same, while all workers leave what they do, as soon as they wait, steal or are idle, and help; what they have
+ * left is touched by nobody meanwhile. In a task, the pool is its own. */
 #define FILCH_NEW_FRAME(pool, ...) \
     FILCH_PASTE_(FILCH_FIRST_(__VA_ARGS__, ~), _run_on_)(pool, FILCH_NEW_FRAME_ FILCH_REST_(__VA_ARGS__))
-/* The same, and every worker runs the task, of which the result, or the exception, is lost. They begin together and end together, and meet
- * in between at each filch_barrier(). */
+/* The same, and every worker runs the task, of which the result, or the exception, is lost. They begin together and end
+ * together, and meet in between at each filch_barrier(). */
 #define FILCH_TOGETHER(pool, ...) \
     FILCH_PASTE_(FILCH_FIRST_(__VA_ARGS__, ~), _run_on_)(pool, FILCH_TOGETHER_ FILCH_REST_(__VA_ARGS__))
 

@@ -10,8 +10,8 @@
 // The first branch runs here; the second is stolen by an idle worker, or runs here afterwards. Branches that take a
 // filch_worker, as do those of filch::join(worker, f, g), fork without a call into the library while nobody steals.
 //
-// An exception in a branch leaves the join, once the other branch has ended. If the first branch throws, the second does
-// not run, unless it has begun; if both throw, the first one's exception counts. A panic of Rust travels likewise.
+// An exception in a branch leaves the join, once the other branch has ended. If the first branch throws, the second
+// does not run, unless it has begun; if both throw, the first one's exception counts. A panic of Rust travels likewise.
 //
 // What must always hold: nothing of a frame is used by another thread once its join has returned or thrown.
 #ifndef FILCH_HPP

@@ -59,12 +59,12 @@ fn wanted() -> Vec<String> {
 }
 
 impl Build {
-    /// Returns the compiler's command for a source of this crate.
+    /// Returns the compiler's command for a source, at an absolute path or of this crate.
     fn command(&self, source: &str) -> Command {
         let mut command = Command::new(&self.compiler);
         let (kind, standard) = if self.language == C { ("c", "-std=c11") } else { ("c++", "-std=c++17") };
         command.args([standard, "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-g"]).args(self.flags).args(wanted());
-        command.arg(format!("-I{CRATE}/include")).args(["-x", kind]).arg(format!("{CRATE}/tests/c/{source}"));
+        command.arg(format!("-I{CRATE}/include")).args(["-x", kind]).arg(Path::new(CRATE).join("tests/c").join(source));
         command
     }
 
@@ -79,7 +79,8 @@ impl Build {
 
     /// Compiles a source to an object.
     fn object(&self, source: &str) -> PathBuf {
-        let object = self.place(&format!("{source}.o"));
+        let name = Path::new(source).file_name().expect("it is a file").to_string_lossy();
+        let object = self.place(&format!("{name}.o"));
         let output = self.command(source).arg("-c").arg("-o").arg(&object).output().expect("the compiler was there");
         assert!(output.status.success(), "{self:?} {source}: {}", String::from_utf8_lossy(&output.stderr));
         object
@@ -135,7 +136,7 @@ fn ended(mut child: Child) -> Output {
 
 fn run(program: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(program);
-    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     ended(command.spawn().expect("the program was linked"))
 }
 
@@ -182,6 +183,82 @@ fn tasks_in_rust_and_c_fork_each_other() {
 fn panics_travel_through_cpp() {
     for build in builds(Cpp) {
         is_right(&build.link("panics", &[build.object("panics.cpp")], mixed()));
+    }
+}
+
+/// A source in the names of Lace, which are macros of GNU's dialect.
+fn in_laces_names(build: &Build, source: &Path, flags: &[String]) -> PathBuf {
+    let program = build.place(&format!("{}.out", source.file_name().expect("it is a file").to_string_lossy()));
+    let (kind, standard) = if build.language == C { ("c", "-std=gnu11") } else { ("c++", "-std=gnu++17") };
+    let mut command = Command::new(&build.compiler);
+    command.args([standard, "-g"]).args(build.flags).args(wanted()).arg(format!("-I{CRATE}/include/lace")).args(flags);
+    command.args(["-x", kind]).arg(source).args(["-x", "none"]).arg(library());
+    let output =
+        command.args(["-lpthread", "-ldl", "-lm", "-o"]).arg(&program).output().expect("the compiler was there");
+    assert!(output.status.success(), "{build:?} {source:?}: {}", String::from_utf8_lossy(&output.stderr));
+    program
+}
+
+#[test]
+fn programs_in_laces_names_are_right() {
+    let flags = ["-Wall", "-Wextra", "-Werror"].map(str::to_owned);
+    for build in [builds(C), builds(Cpp)].concat() {
+        let program = in_laces_names(&build, &Path::new(CRATE).join("tests/c/lace.c"), &flags);
+        for workers in ["1", "2", "8"] {
+            let output = run(&program, &[workers, ""]);
+            assert!(output.status.success(), "{build:?} {workers}: {}", String::from_utf8_lossy(&output.stderr));
+        }
+    }
+}
+
+/// Lace's own benchmarks and tests, if `FILCH_RIVALS` names a folder with Lace's sources in `lace`, as for the peers.
+#[test]
+fn laces_own_programs_are_right() {
+    let Some(lace) = env::var_os("FILCH_RIVALS").map(|rivals| Path::new(&rivals).join("lace")) else {
+        let _ = writeln!(io::stderr(), "SKIPPED: Lace's own programs are not tested without FILCH_RIVALS");
+        return;
+    };
+    let programs: [(&str, &[&str], &str); 9] = [
+        ("benchmarks/fib/fib-lace.c", &["25"], "fib(25) = 75025"),
+        ("benchmarks/queens/queens-lace.c", &["8"], "Q(8) = 92"),
+        ("benchmarks/pi/pi-lace.c", &["100000"], "pi(100000) = 3.1"),
+        ("benchmarks/matmul/matmul-lace.c", &["64"], "Time: "),
+        ("benchmarks/strassen/strassen-lace.c", &["-c", "256"], "Time: "),
+        ("benchmarks/cilksort/cilksort-lace.c", &["10000"], "Time: "),
+        ("benchmarks/dfs/dfs-lace.c", &["5", "4", "10", "2"], "Time: "),
+        ("test/test_together.c", &["2"], "running from worker"),
+        ("test/test_suspend.c", &["2"], "Time suspend"),
+    ];
+    let release = |build: &Build| build.flags == RELEASE;
+    for build in builds(C).into_iter().filter(release) {
+        for (source, arguments, answer) in programs {
+            let program = in_laces_names(&build, &lace.join(source), &[]);
+            for workers in ["1", "2", "8"] {
+                let is_test = source.starts_with("test/");
+                let arguments = if is_test { arguments.to_vec() } else { [&["-w", workers], arguments].concat() };
+                let output = run(&program, &arguments);
+                let said = String::from_utf8_lossy(&output.stdout);
+                assert!(output.status.success() && said.contains(answer), "{build:?} {source} {arguments:?}: {said}");
+                if is_test {
+                    break;
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_books_examples_are_right() {
+    let page = fs::read_to_string(format!("{CRATE}/../../docs/book/from-c.md")).expect("the page is there");
+    for (language, fence) in [(C, "```c\n"), (Cpp, "```cpp\n")] {
+        let example = page.split(fence).nth(1).and_then(|rest| rest.split("```").next()).expect("the page has one");
+        for build in builds(language) {
+            let source = build.place(if language == C { "example.c" } else { "example.cpp" });
+            fs::write(&source, example).expect("the folder is there");
+            let object = build.object(source.to_str().expect("a readable path"));
+            let output = run(&build.link("example", &[object], &library()), &[]);
+            assert!(output.status.success(), "{build:?}: {}", output.status);
+        }
     }
 }
 

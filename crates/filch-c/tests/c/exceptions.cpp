@@ -1,5 +1,5 @@
-// Joins, loops and tasks in C++: results of all kinds, and exceptions across forks and thefts. On a pool as the arguments
-// say: workers, way of waiting.
+// Joins, loops and tasks in C++: results of all kinds, and exceptions across forks and thefts. On a pool as the
+// arguments say: workers, way of waiting.
 #include <filch.hpp>
 
 #include <cstdio>

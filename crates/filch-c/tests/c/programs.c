@@ -85,18 +85,62 @@ FILCH_TASK(wide, of_5, long, a, long, b, long, c, long, d, long, e)
     wide result = {{a, b, c, d, e, a + b, c + d, e, 9}};
     return result;
 }
-FILCH_TASK(long, of_6, long, a, long, b, long, c, long, d, long, e, long, f) { return a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f; }
-FILCH_TASK(long, of_7, long, a, long, b, long, c, long, d, long, e, long, f, long, g) { return of_6_body_(filch_, a, b, c, d, e, f) + 7 * g; }
-FILCH_TASK(long, of_8, char, a, char, b, char, c, char, d, char, e, char, f, char, g, wide, h) { return a + b + c + d + e + f + g + h.numbers[8]; }
-FILCH_TASK(long, of_9, char, a, char, b, char, c, char, d, char, e, char, f, char, g, char, h, char, i) { return a + b + c + d + e + f + g + h + i; }
-FILCH_TASK(long, of_10, int, a, int, b, int, c, int, d, int, e, int, f, int, g, int, h, int, i, int, j) { return a + b + c + d + e + f + g + h + i + j; }
-FILCH_TASK(long, of_11, int, a, int, b, int, c, int, d, int, e, int, f, int, g, int, h, int, i, int, j, int, k) { return a + b + c + d + e + f + g + h + i + j + k; }
-FILCH_TASK(long, of_12, int, a, int, b, int, c, int, d, int, e, int, f, int, g, int, h, int, i, int, j, int, k, int, l) { return a + b + c + d + e + f + g + h + i + j + k + l; }
-FILCH_TASK(long, of_13, int, a, int, b, int, c, int, d, int, e, int, f, int, g, int, h, int, i, int, j, int, k, int, l, long, m) { return a + b + c + d + e + f + g + h + i + j + k + l + m; }
-FILCH_TASK(long, of_14, long, a, long, b, long, c, long, d, long, e, long, f, long, g, long, h, long, i, long, j, long, k, long, l, long, m, long, n) { return a + b + c + d + e + f + g + h + i + j + k + l + m + 100 * n; }
+
+FILCH_TASK(long, of_6, long, a, long, b, long, c, long, d, long, e, long, f)
+{
+    return a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f;
+}
+
+FILCH_TASK(long, of_7, long, a, long, b, long, c, long, d, long, e, long, f, long, g)
+{
+    return FILCH_CALL(of_6, a, b, c, d, e, f) + 7 * g;
+}
+
+FILCH_TASK(long, of_8, char, a, char, b, char, c, char, d, char, e, char, f, char, g, wide, h)
+{
+    return a + b + c + d + e + f + g + h.numbers[8];
+}
+
+FILCH_TASK(long, of_9, char, a, char, b, char, c, char, d, char, e, char, f, char, g, char, h, char, i)
+{
+    return a + b + c + d + e + f + g + h + i;
+}
+
+FILCH_TASK(long, of_10, int, a, int, b, int, c, int, d, int, e, int, f, int, g, int, h, int, i, int, j)
+{
+    return a + b + c + d + e + f + g + h + i + j;
+}
+
+FILCH_TASK(long, of_11, int, a, int, b, int, c, int, d, int, e, int, f, int, g, int, h, int, i, int, j, int, k)
+{
+    return a + b + c + d + e + f + g + h + i + j + k;
+}
+
+FILCH_TASK(long, of_12, int, a, int, b, int, c, int, d, int, e, int, f, int, g, int, h, int, i, int, j, int, k, int,
+    l)
+{
+    return a + b + c + d + e + f + g + h + i + j + k + l;
+}
+
+FILCH_TASK(long, of_13, int, a, int, b, int, c, int, d, int, e, int, f, int, g, int, h, int, i, int, j, int, k, int,
+    l, long, m)
+{
+    return a + b + c + d + e + f + g + h + i + j + k + l + m;
+}
+
+FILCH_TASK(long, of_14, long, a, long, b, long, c, long, d, long, e, long, f, long, g, long, h, long, i, long, j,
+    long, k, long, l, long, m, long, n)
+{
+    return a + b + c + d + e + f + g + h + i + j + k + l + m + 100 * n;
+}
+
 FILCH_TASK(whole, echo, whole, text) { return text; }
 FILCH_VOID_TASK(add_to, long *, sum, long, by) { __atomic_fetch_add(sum, by, __ATOMIC_RELAXED); }
-FILCH_VOID_TASK(add_widely, long *, sum, wide, by, wide, more) { __atomic_fetch_add(sum, by.numbers[0] + more.numbers[8], __ATOMIC_RELAXED); }
+FILCH_VOID_TASK(add_widely, long *, sum, wide, by, wide, more)
+{
+    __atomic_fetch_add(sum, by.numbers[0] + more.numbers[8], __ATOMIC_RELAXED);
+}
+
 FILCH_VOID_TASK(nothing) {}
 
 FILCH_TASK(int, arguments, int, depth)

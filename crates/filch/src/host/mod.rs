@@ -62,8 +62,8 @@ use std::any::type_name;
 use std::marker::PhantomData;
 use std::path::Path;
 
-use crate::fork::here::{Any, Here};
 use crate::fork::front::{Outside, Reach};
+use crate::fork::here::{Any, Here};
 use crate::fork::{fast_path, job::Body};
 use crate::machine::processors::{self, Allowed, Places, ROOT};
 use crate::threads::builder::Builder;
