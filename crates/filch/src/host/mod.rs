@@ -218,7 +218,9 @@ pub fn current_index() -> Option<usize> {
 /// # Ok::<(), filch::BuildError>(())
 /// ```
 pub fn outside<R>(f: impl FnOnce() -> R) -> R {
-    Here::with(|here| here.pause());
+    Here::with(|here| {
+        here.pause();
+    });
     let _outside = Outside::enter();
     f()
 }
