@@ -9,6 +9,7 @@
  * - A frame of NEWFRAME or TOGETHER has workers of its own, one for each and on the same thread; so a task finds the
  *   thread-local variables of its worker.
  * - In a function that begins with LACE_VARS, forks take a slower path.
+ * - The fields of WorkerP and Task, the state of a task, and Lace's counters are Lace's own.
  *
  * What must always hold: a task f is filch's task f_CALL.
  */
@@ -17,6 +18,12 @@
 
 #include "filch.h"
 
+/* What programs get with Lace's header. */
+#include <assert.h>
+#include <pthread.h>
+#ifndef __cplusplus
+#include <stdatomic.h>
+#endif
 #include <stdio.h>
 #include <unistd.h>
 
