@@ -4,7 +4,8 @@
 //! number, on its own thread, when it next waits, is idle or steals. Frames may be nested: those in a frame use its
 //! crew. Two frames that begin at once come one after the other, since broadcasts reach all workers in one order.
 //!
-//! Invariant: a frame's seats are left before the broadcast that took them returns, so its jobs may borrow from the call.
+//! Invariant: a frame's seats are left before the broadcast that took them returns, so its jobs may borrow from the
+//! call.
 
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -127,8 +128,8 @@ pub struct Current {
     head: *const (),
 }
 
-/// Returns the worker that the current thread is, for a function that was not passed one; null outside. Its forks take a
-/// slower path, since its head is elsewhere.
+/// Returns the worker that the current thread is, for a function that was not passed one; null outside. Its forks take
+/// a slower path, since its head is elsewhere.
 #[unsafe(no_mangle)]
 pub extern "C" fn filch_current_() -> Current {
     let (front, head) = RawWorker::with_current(RawWorker::words).unwrap_or((null(), null()));

@@ -1,7 +1,7 @@
 //! What the header and the library agree on: sizes, offsets and numbers, as one table.
 //!
-//! The table stands in `include/filch.h` too, where C asserts it of its own types; a test writes and compares that part.
-//! Its hash is [`ABI`], which a program passes when it starts a pool, so a program that was compiled with another
+//! The table stands in `include/filch.h` too, where C asserts it of its own types; a test writes and compares that
+//! part. Its hash is [`ABI`], which a program passes when it starts a pool, so a program that was compiled with another
 //! library's header learns it then.
 
 use std::fmt::Write as _;
