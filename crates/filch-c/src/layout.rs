@@ -14,7 +14,7 @@ use crate::pool::Settings;
 /// Changes with what the functions and macros mean, where the table does not.
 const REVISION: usize = 1;
 
-/// Why a task that was taken back, or run by a thief, is what it is: as `filch_pop_` returns it.
+/// How a fork has ended, as `filch_pop_` returns it: nobody has run the task.
 pub const UNRUN: usize = 0;
 /// The result is ready.
 pub const DONE: usize = 1;

@@ -1,8 +1,8 @@
 //! For code in other languages, which forks by the layout of slots and fronts.
 //!
 //! Such code does what [`fast_path`](crate::fork::fast_path) does: it writes a task to the slot at the head and
-//! compares the head with the push limit, and with the pop limit when it joins. The cold halves are here. [`LAYOUT`] is all that
-//! it knows of memory. A slot's first word is a function of the C ABI, which runs the task for a thief:
+//! compares the head with the push limit, and with the pop limit when it joins. The cold halves are here. [`LAYOUT`] is
+//! all that it knows of memory. A slot's first word is a function of the C ABI, which runs the task for a thief:
 //!
 //! ```c
 //! bool run(void *slot, void *front, void *head);
