@@ -327,6 +327,12 @@ impl Registry {
     /// which `f` runs at once.
     #[inline(never)]
     pub(crate) fn enter<R: Send>(self: &Arc<Self>, f: impl FnOnce() -> R + Send) -> R {
+        if self.is_recorded { self.enter_recorded(f) } else { as_guest(self, || self.crew.enter(f)) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn enter_recorded<R: Send>(self: &Arc<Self>, f: impl FnOnce() -> R + Send) -> R {
         as_guest(self, || self.crew.enter(|| self.here(f)))
     }
 

@@ -143,7 +143,8 @@ where
     do_in_place_scope_fifo(Registry::with_current(Arc::clone), op)
 }
 
-/// [`in_place_scope`] for tasks of the given pool.
+/// [`in_place_scope`] for tasks of the given pool. In line, as is all that a recursion through scopes repeats.
+#[inline(always)]
 pub(crate) fn do_in_place_scope<'scope, OP, R>(registry: Arc<Registry>, op: OP) -> R
 where
     OP: FnOnce(&Scope<'scope>) -> R,
@@ -153,6 +154,7 @@ where
 }
 
 /// [`in_place_scope_fifo`] for tasks of the given pool.
+#[inline(always)]
 pub(crate) fn do_in_place_scope_fifo<'scope, OP, R>(registry: Arc<Registry>, op: OP) -> R
 where
     OP: FnOnce(&ScopeFifo<'scope>) -> R,
@@ -180,6 +182,8 @@ impl<'scope> Scope<'scope> {
     ///
     /// # Panics
     /// Never itself: a panic in `body` becomes the scope's.
+    // Out of line, so that what it needs is no part of the frames that a recursion repeats.
+    #[inline(never)]
     pub fn spawn<BODY>(&self, body: BODY)
     where
         BODY: FnOnce(&Scope<'scope>) + Send + 'scope,
@@ -240,6 +244,8 @@ impl<'scope> ScopeFifo<'scope> {
     ///
     /// # Panics
     /// Never itself: a panic in `body` becomes the scope's.
+    // Out of line, so that what it needs is no part of the frames that a recursion repeats.
+    #[inline(never)]
     pub fn spawn_fifo<BODY>(&self, body: BODY)
     where
         BODY: FnOnce(&ScopeFifo<'scope>) + Send + 'scope,
@@ -357,7 +363,15 @@ impl<'scope> ScopeBase<'scope> {
         ended.unwrap_or_else(|payload| std::panic::resume_unwind(payload));
     }
 
+    /// Out of line, as all that only recordings need: it is no part of the frames that a recursion repeats.
+    #[cold]
+    #[inline(never)]
+    fn collect(&self) {
+        host::collect(ptr::from_ref(self).addr());
+    }
+
     /// Runs the scope's body and waits for all tasks.
+    #[inline(always)]
     fn complete<R>(&self, body: impl FnOnce() -> R) -> R {
         // Nothing, not even a panic, leaves this frame while there is a task that borrows.
         let tasks = AbortOnUnwind("a scope panicked while its tasks ran");
@@ -365,7 +379,7 @@ impl<'scope> ScopeBase<'scope> {
         let result = unsafe { Self::run(self, body) };
         self.countdown.wait();
         if self.registry.is_recorded {
-            host::collect(ptr::from_ref(self).addr());
+            self.collect();
         }
         std::mem::forget(tasks);
         self.panic.resume();

@@ -9,13 +9,13 @@ use std::io::BufWriter;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use super::Crew;
+use super::crew::Crew;
 use crate::machine::process::{self, at_exit};
 use crate::machine::{thread::Thread, thread_time::ThreadClock};
 use crate::pool::Recorded;
 use crate::tasks::record::{Recording, empty_forks};
 use crate::threads::builder::Builder;
-use crate::threads::{environment::variable, error::BuildError};
+use crate::threads::{defaults::MAX_WORKERS, environment::variable, error::BuildError};
 use crate::unwind::warn;
 use crate::worker::strands;
 use crate::worker::strands::calls::{self, Doing};
@@ -60,9 +60,9 @@ impl ScaleFile {
         let workers = match variable(WORKERS)? {
             None => MANY,
             Some(value) => match value.parse() {
-                Ok(workers @ 1..=crate::MAX_WORKERS) => workers,
+                Ok(workers @ 1..=MAX_WORKERS) => workers,
                 _ => {
-                    let why = format!("it must be a number from 1 to {}", crate::MAX_WORKERS);
+                    let why = format!("it must be a number from 1 to {}", MAX_WORKERS);
                     return Err(BuildError::Variable { name: WORKERS, value, why });
                 }
             },

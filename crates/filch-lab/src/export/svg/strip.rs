@@ -6,8 +6,8 @@ use super::lines::width_of;
 use super::palette::{COLOURS, Look};
 use super::{escape, open};
 
-/// Draws parts in their order, each with a name, a length and a depth. Where many are short, a column shows the name that
-/// takes most of it, and the mean depth.
+/// Draws parts in their order, each with a name, a length and a depth. Where many are short, a column shows the name
+/// that takes most of it, and the mean depth.
 pub(crate) fn strip(title: &str, parts: &[(String, f64, u32)], long: impl Fn(f64) -> String) -> String {
     const WIDTH: f64 = 620.0;
     const TALL: f64 = 110.0;
