@@ -284,13 +284,13 @@ impl Recording {
         let mut rest = graph;
         while let Some(mark) = rest.chars().next() {
             let digits = |text: &str| text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-            let has_job = "st[".contains(mark);
+            let has_number = "st[r".contains(mark);
             let from = usize::from(!mark.is_ascii_digit());
-            let to = from + if from == 0 || has_job { digits(&rest[from..]) } else { 0 };
+            let to = from + if from == 0 || has_number { digits(&rest[from..]) } else { 0 };
             let number: u64 = rest[from..to].parse().unwrap_or(0);
             rest = &rest[to..];
             match mark {
-                ' ' | '{' | '}' => {}
+                ' ' | '{' | '}' | 'r' => {}
                 '(' => forks.push(at),
                 '|' => at = std::mem::replace(forks.last_mut().unwrap(), at),
                 ')' => at = at.max(forks.pop().unwrap()),

@@ -20,8 +20,9 @@ use filch_memory::Ordering;
 
 use super::current::{Place, exempt, is_on};
 use super::name::{draws, short};
-use super::recorder::{OUTSIDE, Open, Point, Recorder};
+use super::recorder::{Open, Point, Recorder};
 use super::report::Scale;
+use super::tape::OUTSIDE;
 use crate::machine::{process, thread_time::thread_time};
 
 /// The region of what threads outside do themselves.

@@ -6,7 +6,6 @@
 use std::cell::Cell;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::calls;
 use super::recorder::Recorder;
 use crate::unwind::abort_on_panic;
 
@@ -20,7 +19,7 @@ thread_local! {
 
 /// Gives `f` the recorder, if this thread records.
 #[inline]
-fn with<R>(f: impl FnOnce(&mut Recorder) -> R) -> Option<R> {
+pub(super) fn with<R>(f: impl FnOnce(&mut Recorder) -> R) -> Option<R> {
     if IS_ON.get() { with_recorder(f) } else { None }
 }
 
@@ -114,11 +113,8 @@ pub(crate) fn queued(job: usize) {
     });
 }
 
-/// Runs the job at this address.
-pub(crate) fn in_job<R>(job: usize, run: impl FnOnce() -> R) -> R {
-    if let Some(outer) = calls::spawned_outside(job) {
-        with(|recorder| recorder.spawned_at(job, outer));
-    }
+/// Runs the job at this address, which was spawned on a worker.
+pub(super) fn in_job<R>(job: usize, run: impl FnOnce() -> R) -> R {
     between(|recorder| recorder.job_begins(job), run, Recorder::job_ends)
 }
 

@@ -21,7 +21,15 @@ pub use tape::Graph;
 
 pub(crate) use calls::{call, call_ends, call_returns, spawns};
 pub(crate) use current::{
-    Place, crowd, dropped, ended, fork, in_job, in_wait, is_on, is_stolen, joined, piece, queued, rest, second,
-    spawned, start, take, took, work, workers,
+    Place, crowd, dropped, ended, fork, in_wait, is_on, is_stolen, joined, piece, queued, rest, second, spawned, start,
+    take, took, work, workers,
 };
 pub(crate) use recorder::{Clock, Recorder};
+
+/// Runs the job at this address.
+pub(crate) fn in_job<R>(job: usize, run: impl FnOnce() -> R) -> R {
+    if let Some(outer) = calls::spawned_outside(job) {
+        current::with(|recorder| recorder.spawned_at(job, outer));
+    }
+    current::in_job(job, run)
+}

@@ -20,7 +20,7 @@
 
 use std::collections::HashMap;
 
-use super::tape::{Place, Tape};
+use super::tape::{OUTSIDE, Place, Tape};
 use crate::machine::thread_time::thread_time;
 
 /// How a recorder tells the time.
@@ -131,9 +131,6 @@ pub(crate) struct Recorder {
     /// The number of strands, and their sum, by the logarithm of their length.
     pub(super) grains: [(u64, u64); 65],
 }
-
-/// The number of the region outside all regions that the user has named.
-pub(super) const OUTSIDE: usize = 0;
 
 impl Recorder {
     pub(crate) fn new(clock: Clock, piece: u64, theft: u64) -> Self {

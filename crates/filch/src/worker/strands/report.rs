@@ -6,8 +6,8 @@ use std::fmt;
 use std::io::{self, Write};
 use std::time::Duration;
 
-use super::recorder::{OUTSIDE, Recorder};
-use super::tape::Graph;
+use super::recorder::Recorder;
+use super::tape::{Graph, OUTSIDE};
 
 /// The work and span of a computation: see [`scale`](crate::scale). Displayed, it begins with a sentence that says how
 /// many workers can help.

@@ -8,7 +8,8 @@
 
 use std::fmt::{self, Write};
 
-use super::recorder::OUTSIDE;
+/// The number of the region outside all regions that the user has named.
+pub(super) const OUTSIDE: usize = 0;
 
 /// The graph of a [recording](crate::scale::Measured), as a text: what had to run after what.
 ///
