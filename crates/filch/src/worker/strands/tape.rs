@@ -6,7 +6,7 @@
 //! Invariant: the text without `pending` is a beginning of a graph, and a fork is left out only if no job has begun or
 //! been awaited since.
 
-use std::fmt::{self, Write};
+use std::fmt;
 
 /// The number of the region outside all regions that the user has named.
 pub(super) const OUTSIDE: usize = 0;
@@ -126,15 +126,29 @@ impl Tape {
         if length > 0 && self.most > 0 {
             if self.named != self.region {
                 self.named = self.region;
-                let _ = write!(self.graph.text, "r{}", self.region);
+                self.numbered('r', self.region as u64);
             }
-            let separator = if self.graph.text.ends_with(|last: char| last.is_ascii_digit()) { " " } else { "" };
-            // A string does not fail.
-            let _ = write!(self.graph.text, "{separator}{length}");
+            if self.graph.text.as_bytes().last().is_some_and(u8::is_ascii_digit) {
+                self.graph.text.push(' ');
+            }
+            self.number(length);
         }
         if self.graph.text.len() > self.most {
             self.shrink();
         }
+    }
+
+    fn number(&mut self, number: u64) {
+        let mut power = 10_u64.pow(number.checked_ilog10().unwrap_or(0));
+        while power > 0 {
+            self.graph.text.push(char::from(b'0' + (number / power % 10) as u8));
+            power /= 10;
+        }
+    }
+
+    fn numbered(&mut self, mark: char, number: u64) {
+        self.graph.text.push(mark);
+        self.number(number);
     }
 
     /// Has the text grow more slowly. One that grows nevertheless is given up: its end would be missing.
@@ -215,13 +229,13 @@ impl Tape {
     /// Writes that the current strand spawns a job, and returns the job's number.
     pub(super) fn spawns(&mut self) -> u64 {
         let job = self.new_job();
-        self.job("s", job);
+        self.job('s', job);
         job
     }
 
     /// Writes that the current strand spawns this job, whose number comes from elsewhere.
     pub(super) fn spawns_this(&mut self, job: u64) {
-        self.job("s", job);
+        self.job('s', job);
     }
 
     /// Names the regions, whose numbers change.
@@ -253,16 +267,16 @@ impl Tape {
     }
 
     /// A spawn, a job's beginning, or a wait for its end.
-    fn job(&mut self, mark: &str, job: u64) {
-        self.mark(mark);
+    fn job(&mut self, mark: char, job: u64) {
+        self.flush();
         if self.most > 0 {
-            let _ = write!(self.graph.text, "{job}");
+            self.numbered(mark, job);
         }
         self.sealed = self.graph.text.len();
     }
 
     pub(super) fn job_begins(&mut self, job: u64) {
-        self.job("[", job);
+        self.job('[', job);
     }
 
     pub(super) fn job_ends(&mut self) {
@@ -271,7 +285,7 @@ impl Tape {
     }
 
     pub(super) fn awaits(&mut self, job: u64) {
-        self.job("t", job);
+        self.job('t', job);
     }
 
     pub(super) fn wait_begins(&mut self) {
