@@ -45,9 +45,10 @@ fn pages(folder: &str) -> Vec<String> {
     names.filter(|name| name.ends_with(".md")).map(|name| format!("{folder}/{name}")).collect()
 }
 
-/// Returns the targets of a page's links.
+/// Returns the targets of a page's links, which are outside its code.
 fn links(page: &str) -> impl Iterator<Item = &str> {
-    page.split("](").skip(1).filter_map(|rest| rest.split(')').next())
+    let text = page.split("```").step_by(2);
+    text.flat_map(|text| text.split("](").skip(1).filter_map(|rest| rest.split(')').next()))
 }
 
 /// Returns the identifiers of a page's headings.
