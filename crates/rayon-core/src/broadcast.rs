@@ -118,9 +118,12 @@ where
 {
     // As for a spawned task: `None` if the threads are leaving.
     let Some(lease) = registry.lease() else { return };
-    let op = Arc::new(op);
+    let mut op = Some(Arc::new(op));
+    let last = registry.num_threads() - 1;
     let job = |index| {
-        let (op, lease, of) = (Arc::clone(&op), lease.clone(), Arc::clone(registry));
+        // The caller keeps none: it would drop it last, if all threads were faster, and get the destructor's panic.
+        let op = if index == last { op.take() } else { op.clone() };
+        let (op, lease, of) = (op.expect("taken by the last"), lease.clone(), Arc::clone(registry));
         move || {
             of.here(|| {
                 of.catch_unwind(|| BroadcastContext::with(&of, index, &*op));
