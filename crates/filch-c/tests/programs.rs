@@ -134,8 +134,10 @@ fn ended(mut child: Child) -> Output {
     child.wait_with_output().expect("it has ended")
 }
 
+/// Runs a program in its own folder, where it may leave files.
 fn run(program: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(program);
+    command.current_dir(program.parent().expect("a program is in a folder"));
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     ended(command.spawn().expect("the program was linked"))
 }
