@@ -2,6 +2,15 @@
 //!
 //! Invariant: the probabilities of all [`Path`]s through the same steps sum to 1.
 
+/// Returns a random worker other than this one, if there is another.
+pub(crate) fn another(rng: &mut fastrand::Rng, workers: usize, me: usize) -> Option<usize> {
+    let others = workers - 1;
+    (others > 0).then(|| {
+        let other = rng.usize(..others);
+        other + usize::from(other >= me)
+    })
+}
+
 /// Where the choices of a simulation come from.
 #[derive(Clone, Debug)]
 pub(crate) enum Chance {

@@ -11,6 +11,7 @@
 use std::collections::VecDeque;
 
 use crate::Shape;
+use crate::chance::another;
 
 /// A tree of tasks.
 ///
@@ -185,6 +186,29 @@ struct Worker {
     has_failed: bool,
 }
 
+/// Returns a worker that has a task, among the one that stole a task and those that stole descendants of it. A theft is
+/// the thief, and how many tasks or activities that had before; `thefts` returns those from a worker since then.
+pub(crate) fn descendant<I: Iterator<Item = (usize, usize)>>(
+    workers: usize,
+    theft: (usize, usize),
+    has_task: impl Fn(usize) -> bool,
+    thefts: impl Fn(usize, usize) -> I,
+) -> Option<usize> {
+    let mut open = vec![theft];
+    // Two workers may have stolen from one another many times.
+    let mut seen = vec![false; workers];
+    while let Some((thief, base)) = open.pop() {
+        if std::mem::replace(&mut seen[thief], true) {
+            continue;
+        }
+        if has_task(thief) {
+            return Some(thief);
+        }
+        open.extend(thefts(thief, base));
+    }
+    None
+}
+
 /// Visits a tree; the seed determines the run.
 ///
 /// ```
@@ -293,7 +317,14 @@ impl Run<'_> {
         let (thief, base) = task.thief.expect("a stolen task has a thief");
         let victim = match self.machine.waiting {
             Waiting::Leapfrog => Some(thief),
-            Waiting::Transitive => self.descendant(thief, base),
+            Waiting::Transitive => {
+                let has_task = |worker: usize| self.workers[worker].tail < self.workers[worker].tasks.len();
+                let thefts = |worker: usize, base: usize| {
+                    let tasks = self.workers[worker].tasks[base..].iter();
+                    tasks.filter(|task| !task.is_done).filter_map(|task| task.thief)
+                };
+                descendant(self.machine.workers, (thief, base), has_task, thefts)
+            }
             Waiting::Random if self.workers[me].has_failed => self.random(me),
             Waiting::Random => Some(thief),
         };
@@ -302,31 +333,9 @@ impl Run<'_> {
         self.visit.leaps += u64::from(has_stolen);
     }
 
-    /// Returns a worker with a task, among the one that stole a task and those that stole descendants of it.
-    fn descendant(&self, thief: usize, base: usize) -> Option<usize> {
-        let mut open = vec![(thief, base)];
-        // Two workers may have stolen from one another many times.
-        let mut seen = vec![false; self.machine.workers];
-        while let Some((thief, base)) = open.pop() {
-            if std::mem::replace(&mut seen[thief], true) {
-                continue;
-            }
-            let worker = &self.workers[thief];
-            if worker.tail < worker.tasks.len() {
-                return Some(thief);
-            }
-            open.extend(worker.tasks[base..].iter().filter(|task| !task.is_done).filter_map(|task| task.thief));
-        }
-        None
-    }
-
     /// Returns a random other worker, if there is one.
     fn random(&mut self, me: usize) -> Option<usize> {
-        let others = self.machine.workers - 1;
-        (others > 0).then(|| {
-            let other = self.rng.usize(..others);
-            other + usize::from(other >= me)
-        })
+        another(&mut self.rng, self.machine.workers, me)
     }
 
     /// Steals the oldest task of a worker, if it has one.

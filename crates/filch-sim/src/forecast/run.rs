@@ -12,7 +12,8 @@ use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 
 use super::graph::{Graph, Op};
 use super::{Machine, Outcome, Spread};
-use crate::lace::Waiting;
+use crate::chance::another;
+use crate::lace::{Waiting, descendant};
 
 /// What a deque holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +41,16 @@ enum State {
         base: usize,
     },
     Done,
+}
+
+impl Task {
+    /// Its thief, and what that had before, if a thief has it.
+    fn theft(&self) -> Option<(usize, usize)> {
+        match self.state {
+            State::Stolen { thief, base } => Some((thief, base)),
+            State::Ready | State::Done => None,
+        }
+    }
 }
 
 /// A part of the computation on a worker's stack.
@@ -292,11 +303,7 @@ impl<'g> Run<'g> {
 
     /// The thief of the newest fork's second branch, and what the thief had before.
     fn thief(&self, me: usize) -> Option<(usize, usize)> {
-        let newest = *self.workers[me].stack.last()?.open.last()?;
-        match self.tasks[newest].state {
-            State::Stolen { thief, base } => Some((thief, base)),
-            State::Ready | State::Done => None,
-        }
+        self.tasks[*self.workers[me].stack.last()?.open.last()?].theft()
     }
 
     /// Has a worker go on, if it waits for what has just come.
@@ -376,7 +383,14 @@ impl<'g> Run<'g> {
         };
         match waiting {
             Waiting::Leapfrog => Some(thief),
-            Waiting::Transitive => self.descendant(thief, base),
+            Waiting::Transitive => {
+                let has_task = |worker: usize| !self.workers[worker].deque.is_empty();
+                let thefts = |worker: usize, base: usize| {
+                    let tasks = self.workers[worker].stack.iter().skip(base).flat_map(|activity| &activity.open);
+                    tasks.filter_map(|&task| self.tasks[task].theft())
+                };
+                descendant(self.workers.len(), (thief, base), has_task, thefts)
+            }
             Waiting::Random => {
                 let was_at_thief = &mut self.workers[me].was_at_thief;
                 *was_at_thief = !*was_at_thief;
@@ -385,33 +399,8 @@ impl<'g> Run<'g> {
         }
     }
 
-    /// Returns a worker with a task, among the one that stole a task and those that stole descendants of it.
-    fn descendant(&self, thief: usize, base: usize) -> Option<usize> {
-        let mut open = vec![(thief, base)];
-        let mut seen = vec![false; self.workers.len()];
-        while let Some((thief, base)) = open.pop() {
-            if std::mem::replace(&mut seen[thief], true) {
-                continue;
-            }
-            let worker = &self.workers[thief];
-            if !worker.deque.is_empty() {
-                return Some(thief);
-            }
-            let tasks = worker.stack.iter().skip(base).flat_map(|activity| &activity.open);
-            open.extend(tasks.filter_map(|&task| match self.tasks[task].state {
-                State::Stolen { thief, base } => Some((thief, base)),
-                State::Ready | State::Done => None,
-            }));
-        }
-        None
-    }
-
     fn random(&mut self, me: usize) -> Option<usize> {
-        let others = self.workers.len() - 1;
-        (others > 0).then(|| {
-            let other = self.rng.usize(..others);
-            other + usize::from(other >= me)
-        })
+        another(&mut self.rng, self.workers.len(), me)
     }
 
     /// Moves an item from a worker to another one, which looks for one.
