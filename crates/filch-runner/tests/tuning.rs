@@ -80,9 +80,10 @@ fn invalid_settings_are_refused() {
 }
 
 /// Every parameter accepts one of these.
-const VALUES: [&str; 25] = [
+const VALUES: [&str; 26] = [
     "waits",
     "half-stores",
+    "chunk",
     "oldest",
     "homes",
     "transfers",
@@ -174,11 +175,10 @@ fn pools_accept_the_parameters_of_their_queues_and_more() {
     let shared = |share| SplitSettings::default().share(share);
     assert_eq!(["share=half", "share=one", "share=all"].map(share), amounts.map(shared));
     assert_eq!(["share=grain", ""].map(share), [Sharing::ByGrain; 2].map(shared));
-    let wool: WoolSettings = own("wool", "chunk=1:privatise=20");
-    assert_eq!(
-        wool,
-        WoolSettings::default().chunk(NonZeroU32::MIN).privatise_after(NonZeroU32::new(20).expect("not 0"))
-    );
+    let wool =
+        ["chunk=1:privatise=20", "chunk=1:privatise=20:share=chunk"].map(|rest| own::<WoolSettings>("wool", rest));
+    let sparing = WoolSettings::default().chunk(NonZeroU32::MIN).privatise_after(NonZeroU32::new(20).expect("not 0"));
+    assert_eq!(wool, [sparing, sparing.by_chunks()]);
     let slow: HeartbeatSettings<ChaseLev, Clock> = own("heartbeat", "beat=1ms");
     assert_eq!(
         format!("{slow:?}"),

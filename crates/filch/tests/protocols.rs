@@ -789,6 +789,23 @@ fn an_overdue_request_makes_wools_owner_offer_all() {
     }
 }
 
+/// Three forks, all private but the first, which is stolen: more only on request, and never all.
+#[test]
+fn wools_owner_by_chunks_offers_a_chunk_on_request() {
+    let (public, stack) = Public::new(wool::Params { chunk: 1, privatise_after: 100 }, Owner::of_two());
+    let mut stack = stack.by_chunks();
+    stack.begin(&public.stack(), &public.owner);
+    stack.pushed(&public.stack(), &public.owner, 0);
+    assert_eq!(public.shared.steal(|index| &public.states[index as usize]), StealIndex::Index(0));
+    public.states[0].claim(1, 0);
+    stack.pushed(&public.stack(), &public.owner, 2);
+    assert_eq!(public.offered(), [0_usize; 0], "nobody has asked");
+    public.limits.request(|| public.owner.now.get());
+    public.owner.now.set(public.owner.now.get() + 1000);
+    stack.pushed(&public.stack(), &public.owner, 2);
+    assert_eq!((stack.public(), public.offered()), (2, vec![1]));
+}
+
 #[test]
 fn wools_stack_answers_at_pushes_pops_and_polls() {
     let (public, mut stack) = Public::new(wool::Params { chunk: 1, privatise_after: 100 }, Owner::with(2));

@@ -116,7 +116,7 @@ pub fn described_pools() -> Vec<PoolSpec> {
             paper: "Faxén (ICPP 2010)",
             follows: "the text and Wool's program, and no listing",
             departures: vec![
-                "All slots are public until tasks have proved short.",
+                "All slots are public until tasks have proved short; with share=chunk a first chunk, as printed.",
                 "A thief takes a task, and claims it by a second store once it will keep it; Wool's swaps in its own name.",
                 "The owner takes slots back without claiming each: no thief changes a fresh one.",
                 "A public fork fences, since thieves may sleep.",

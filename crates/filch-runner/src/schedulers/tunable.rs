@@ -263,7 +263,10 @@ impl Tunable for WoolSettings {
             "the owner takes slots back after this many public tasks in a row were not stolen; 500 by default",
         )?;
         let with_chunk = chunk.map_or_else(Self::default, |chunk| Self::default().chunk(chunk));
-        Ok(after.map_or(with_chunk, |after| with_chunk.privatise_after(after)))
+        let with_both = after.map_or(with_chunk, |after| with_chunk.privatise_after(after));
+        let help = "what is public before thieves ask: by the grain of tasks, or a chunk, as in Wool";
+        let words = [("grain", with_both), ("chunk", with_both.by_chunks())];
+        from.word("share", help, with_both, &words)
     }
 }
 

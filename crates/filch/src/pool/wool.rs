@@ -84,6 +84,7 @@ pub struct Wool<const CHUNK: u32 = 4, const PRIVATISE_AFTER: u32 = 500> {
 pub struct WoolSettings {
     chunk: Option<NonZeroU32>,
     privatise_after: Option<NonZeroU32>,
+    by_chunks: bool,
 }
 
 impl WoolSettings {
@@ -95,6 +96,12 @@ impl WoolSettings {
     /// Sets the number of unstolen public tasks after which the owner takes slots back.
     pub fn privatise_after(self, tasks: NonZeroU32) -> Self {
         Self { privatise_after: Some(tasks), ..self }
+    }
+
+    /// Makes slots public by chunks from the beginning, as Wool does, instead of all of them until tasks have proved
+    /// short. An owner that blocks then keeps its private tasks to itself.
+    pub fn by_chunks(self) -> Self {
+        Self { by_chunks: true, ..self }
     }
 }
 
@@ -108,7 +115,7 @@ impl<const CHUNK: u32, const PRIVATISE_AFTER: u32> Wool<CHUNK, PRIVATISE_AFTER> 
     };
 
     fn params(settings: WoolSettings) -> Params {
-        let WoolSettings { chunk, privatise_after } = settings;
+        let WoolSettings { chunk, privatise_after, by_chunks: _ } = settings;
         let or = |set: Option<NonZeroU32>, default| set.map_or(default, NonZeroU32::get);
         let Params { chunk: default_chunk, privatise_after: default_after } = Self::PARAMS;
         Params { chunk: or(chunk, default_chunk), privatise_after: or(privatise_after, default_after) }
@@ -149,6 +156,7 @@ unsafe impl<const CHUNK: u32, const PRIVATISE_AFTER: u32> Direct for Wool<CHUNK,
     fn make(parts: Vec<(Stack, Queued<ChaseLev>)>, settings: &WoolSettings) -> Vec<Self> {
         let of = |(stack, words): (Stack, _)| {
             let (shared, owner) = public::Owner::new(Self::params(*settings), stack.capacity() as u32);
+            let owner = if settings.by_chunks { owner.by_chunks() } else { owner };
             Self { stack, shared: Padded(shared), owner: UnsafeCell::new(owner), words }
         };
         parts.into_iter().map(of).collect()

@@ -72,6 +72,12 @@ impl Owner {
         (shared, Self { boundary, grain: Grain::new() })
     }
 
+    /// An owner that makes slots public by chunks alone, as in Wool, and not by the grain of its tasks.
+    #[must_use]
+    pub fn by_chunks(self) -> Self {
+        Self { grain: Grain::fixed(), ..self }
+    }
+
     /// The boundary below which slots are public.
     pub fn public(&self) -> u32 {
         self.boundary.public()

@@ -28,10 +28,10 @@
 //! **Memory model.** Rust's. **Progress.** The owner is wait-free, except for a task that a thief has taken and not yet
 //! claimed or put back; steals are lock-free.
 //!
-//! **Departures.** While tasks are [coarse](super::grain) all slots are public. Wool's thief swaps in its own name;
-//! ours takes the task, and claims it by a second, plain store once it will keep it. So nobody leapfrogs, or sleeps on,
-//! a theft that is undone. Withdrawn slots are fresh, and no thief changes a fresh word, so the owner need not claim
-//! them one by one.
+//! **Departures.** While tasks are [coarse](super::grain) all slots are public, unless the owner shares by chunks.
+//! Wool's thief swaps in its own name; ours takes the task, and claims it by a second, plain store once it will keep
+//! it. So nobody leapfrogs, or sleeps on, a theft that is undone. Withdrawn slots are fresh, and no thief changes a
+//! fresh word, so the owner need not claim them one by one.
 //!
 //! **Names.** `spawn`: [`Owner::push`]. `join`: [`Owner::take_back`], [`Owner::joined`]. `publish_more`:
 //! [`Owner::publish`]. `n_public`: `public`. `more_wanted`, the trip wire: a request to the [limits](super::limits).
