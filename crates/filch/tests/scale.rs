@@ -275,6 +275,8 @@ fn a_theft_costs_only_where_it_pays() {
     let [fine, coarse] = [4, 40].map(scale);
     assert_eq!((fine.span, fine.burdened_span), (4, 8));
     assert_eq!((coarse.span, coarse.burdened_span), (40, 50));
+    let left_out = recording().theft(100).measure(|| filch::join(|| spin(4), || spin(5))).scale;
+    assert_eq!((left_out.work, left_out.span, left_out.burdened_span), (9, 5, 9));
 }
 
 #[test]
@@ -426,6 +428,9 @@ fn random_programs() {
         let mut jobs = 0;
         let expected = (program.work(), program.end(0, &mut jobs).max(jobs));
         assert_eq!(ticks(|| filch::scope(|s| program.run(s))), expected, "seed {seed}: {program:?}");
+        // Short forks are left out of the graph, but not of the sums.
+        let Scale { work, span, .. } = recording().theft(300).measure(|| filch::scope(|s| program.run(s))).scale;
+        assert_eq!((work, span), expected, "seed {seed}, with thefts: {program:?}");
         let by_handle = |mut w: Worker<'_, Recorded>| w.scope(|w, s| program.run_with(w, s));
         let Scale { work, span, burdened_span, .. } = recording().measure_with(by_handle).scale;
         assert_eq!(

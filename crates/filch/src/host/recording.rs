@@ -93,13 +93,13 @@ impl ScaleFile {
     /// Records all calls into this crew, which has a thread, and writes the file when the process ends.
     pub fn record(self, crew: &Crew) {
         let Self { name, file, workers } = self;
-        let (place, clock) = crew.enter(|| {
-            let place = Recording::new().start(empty_forks);
+        let (log, clock) = crew.enter(|| {
+            let log = Recording::new().start(empty_forks);
             strands::rest();
             strands::crowd(workers);
-            (place, ThreadClock::current())
+            (log, ThreadClock::current())
         });
-        calls::begin(place, crew.address(), filch_queue::clock::per_nanosecond());
+        calls::begin(log, crew.address(), filch_queue::clock::per_nanosecond());
         *FILE.lock().unwrap_or_else(PoisonError::into_inner) = Some((name, file));
         at_exit(write_at_exit);
         if let Some(clock) = clock {

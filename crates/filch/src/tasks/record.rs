@@ -3,6 +3,7 @@
 //! Invariant: the pool's one worker has a recorder while it runs the computation and what that has spawned.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
 
 use filch_queue::clock;
 
@@ -10,7 +11,7 @@ use crate::pool::Recorded;
 use crate::shared::policy::Wait;
 use crate::tasks::{handle::Worker, join::join};
 use crate::threads::{builder::Builder, thread_pool::ThreadPool};
-use crate::worker::strands::{self, Clock, Place, Recorder, Scale};
+use crate::worker::strands::{self, Clock, Log, Recorder, Scale};
 
 /// Settings for recording a computation.
 ///
@@ -157,21 +158,17 @@ impl Recording {
         })
     }
 
-    /// Starts to record on this thread, the pool's worker; returns the recorder's place. `empty` makes that many forks
+    /// Starts to record on this thread, the pool's worker; returns its log. `empty` makes that many forks
     /// of empty branches.
-    pub(crate) fn start(&self, empty: impl FnMut(usize)) -> Place {
-        let (clock, rate) = match self.clock {
-            Some(now) => (Clock { now, rate: 1.0, is_time: false, long: u64::MAX }, 1.0),
-            None => {
-                // A tenth of a millisecond: time slices are longer.
-                const LONG: f64 = 100_000.0;
-                let rate = clock::per_nanosecond();
-                (Clock { now: clock::now, rate, is_time: true, long: (LONG * rate) as u64 }, rate)
-            }
-        };
+    pub(crate) fn start(&self, empty: impl FnMut(usize)) -> Arc<Log> {
+        // A tenth of a millisecond: time slices are longer.
+        const LONG: f64 = 100_000.0;
+        let rate = self.clock.map_or_else(clock::per_nanosecond, |_| 1.0);
+        let long = self.clock.map_or((LONG * rate) as u64, |_| u64::MAX);
+        let clock = Clock { own: self.clock, rate, long };
         let ticks = |length: u64| (length as f64 * rate) as u64;
         let recorder = Recorder::new(clock, ticks(self.piece), ticks(self.theft));
-        strands::start(Box::new(if clock.is_time { recorder.calibrated(empty) } else { recorder }))
+        strands::start(Box::new(if clock.own.is_none() { recorder.calibrated(empty) } else { recorder }))
     }
 
     /// Runs a computation on a pool for it.

@@ -14,11 +14,12 @@
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use filch_memory::Ordering;
 
-use super::current::{Place, exempt, is_on};
+use super::current::{is_on, rest, with};
+use super::log::Log;
 use super::name::{draws, short};
 use super::recorder::{Open, Point, Recorder};
 use super::report::Scale;
@@ -57,7 +58,7 @@ pub(super) struct Outer {
 
 /// The recording of a process.
 struct Session {
-    place: Place,
+    log: Arc<Log>,
     /// The address of what the pool's workers share.
     pool: usize,
     /// Ticks per nanosecond.
@@ -109,12 +110,12 @@ fn with_session<R>(f: impl FnOnce(&mut Session) -> R) -> Option<R> {
     if is_here() { session().as_mut().map(f) } else { None }
 }
 
-/// Records the process from now on: the recorder in this place, whose clock has so many ticks per nanosecond, is that
-/// of the one worker of the pool whose common state has this address.
-pub(crate) fn begin(place: Place, pool: usize, rate: f64) {
+/// Records the process from now on: the log, whose clock has so many ticks per nanosecond, is that of the one worker of
+/// the pool whose common state has this address.
+pub(crate) fn begin(log: Arc<Log>, pool: usize, rate: f64) {
     const BEYOND: u64 = 1 << 32;
     *session() = Some(Session {
-        place,
+        log,
         pool,
         rate,
         chains: Vec::new(),
@@ -215,7 +216,7 @@ pub(crate) fn call_ends() {
     #[cold]
     #[inline(never)]
     fn ends() {
-        let Some(Some(job)) = exempt(|recorder| recorder.suspended.last().map(|suspended| suspended.job)) else {
+        let Some(Some(job)) = with(|recorder| recorder.suspended.last().map(|suspended| suspended.job)) else {
             return;
         };
         let caller = |session: &mut Session| {
@@ -223,7 +224,7 @@ pub(crate) fn call_ends() {
             Some((chain, session.chains[chain].next))
         };
         let Some((chain, next)) = with_session(caller).flatten() else { return };
-        if let Some(end) = exempt(|recorder| recorder.call_ends(next)) {
+        if let Some(end) = with(|recorder| recorder.call_ends(next)) {
             with_session(|session| session.chains[chain].at = end);
         }
     }
@@ -273,7 +274,7 @@ pub(super) fn spawned_outside(job: usize) -> Option<Outer> {
 
 /// The current job ends here for a strand that [collects](collect) it at this address.
 pub(crate) fn arrive(at: usize) {
-    let Some((end, Some(job))) = exempt(Recorder::arrives) else { return };
+    let Some((end, Some(job))) = with(Recorder::arrives) else { return };
     with_session(|session| {
         let (latest, jobs) = session.ends.entry(at).or_default();
         latest.raise(end);
@@ -285,7 +286,7 @@ pub(crate) fn arrive(at: usize) {
 pub(crate) fn collect(at: usize) {
     let Some((end, jobs)) = with_session(|session| session.ends.remove(&at)).flatten() else { return };
     if is_on() {
-        exempt(|recorder| recorder.collects(end, &jobs));
+        with(|recorder| recorder.collects(end, &jobs));
     } else {
         with_session(|session| {
             session.part(jobs, None);
@@ -310,10 +311,10 @@ pub(crate) struct Census {
 /// Ends the recording of this process. What the pool still runs counts up to its last fork.
 pub(crate) fn end() -> Option<(Scale, Census)> {
     let mut ended = if is_here() { session().take()? } else { return None };
-    let mut recorder = ended.place.lock().unwrap_or_else(PoisonError::into_inner).take()?;
-    if is_on() {
-        recorder.pause();
-    } else if CHAIN.get() > 0 {
+    rest();
+    let mut recorder = ended.log.lock().take()?;
+    recorder.runs = false;
+    if !is_on() && CHAIN.get() > 0 {
         ended.part(Vec::new(), None);
     }
     let drawing = std::mem::take(&mut recorder.drawing);
@@ -333,8 +334,8 @@ pub(crate) enum Doing {
 
 /// Returns what the worker is in the middle of; `None` if the recording has ended.
 pub(crate) fn doing() -> Option<Doing> {
-    let place = with_session(|session| Place::clone(&session.place))?;
-    let recorder = place.lock().unwrap_or_else(PoisonError::into_inner);
+    let log = with_session(|session| Arc::clone(&session.log))?;
+    let recorder = log.lock();
     let recorder = recorder.as_ref()?;
     let is_in_task = recorder.runs && !recorder.suspended.is_empty();
     Some(if is_in_task { Doing::Strand(recorder.since) } else { Doing::Nothing })
@@ -346,14 +347,6 @@ impl Recorder {
         (self.crowd, self.workers) = (workers, workers);
         self.kinds = Some(HashMap::new());
         self.region_named(ALONE);
-    }
-
-    /// Lets the clock stand while `f` runs, without ending the current strand.
-    pub(super) fn exempt<R>(&mut self, f: impl FnOnce(&mut Self) -> R) -> R {
-        let before = (self.clock.now)();
-        let result = f(self);
-        self.since += (self.clock.now)().saturating_sub(before);
-        result
     }
 
     /// Returns the point to which the current strand has come.
@@ -436,13 +429,11 @@ impl Recorder {
     pub(super) fn is_stolen(&mut self, name: &'static str) -> bool {
         let Some(&Open { within, workers, .. }) = self.open.last() else { return true };
         if self.kinds.is_some() && within != OUTSIDE && self.names[within - 1].is_empty() {
-            self.exempt(|recorder| {
-                let short: &'static str = Box::leak(short(name).into_boxed_str());
-                recorder.names[within - 1] = short;
-                if draws(name) && !recorder.drawing.contains(&short) {
-                    recorder.drawing.push(short);
-                }
-            });
+            let short: &'static str = Box::leak(short(name).into_boxed_str());
+            self.names[within - 1] = short;
+            if draws(name) && !self.drawing.contains(&short) {
+                self.drawing.push(short);
+            }
         }
         workers > 1
     }
@@ -474,8 +465,8 @@ impl Recorder {
             self.raise(point);
         }
         for (log, (strands, sum)) in grains {
-            self.grains[log].0 += strands;
-            self.grains[log].1 += sum;
+            self.strands[log] += strands;
+            self.grains[log] += sum;
             self.work += sum;
             self.works[0] += sum;
         }

@@ -1,39 +1,34 @@
 //! The current thread's recorder, and what the scheduler tells it.
-//!
-//! Invariant: the recorder is locked only while one of these functions uses it, which runs no code of the program's but
-//! its clock, and does not unwind: a fork is then half pushed or half popped.
 
-use std::cell::Cell;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
 
+use super::event::Event;
+use super::log::Log;
 use super::recorder::Recorder;
-use crate::unwind::abort_on_panic;
-
-/// Where a thread has its recorder, which another thread may take.
-pub(crate) type Place = Arc<Mutex<Option<Box<Recorder>>>>;
 
 thread_local! {
     static IS_ON: Cell<bool> = const { Cell::new(false) };
-    static PLACE: Place = Place::default();
+    static LOG: RefCell<Option<Arc<Log>>> = const { RefCell::new(None) };
+}
+
+/// Gives `f` the log, if this thread records, which it ceases to do if that returns `None`.
+#[inline]
+fn with_log<R>(f: impl FnOnce(&Log) -> Option<R>) -> Option<R> {
+    if !IS_ON.get() {
+        return None;
+    }
+    // The clock may come here again, which then finds no recorder.
+    IS_ON.set(false);
+    let result = LOG.try_with(|log| f(log.borrow().as_ref()?)).ok().flatten();
+    IS_ON.set(result.is_some());
+    result
 }
 
 /// Gives `f` the recorder, if this thread records.
 #[inline]
 pub(super) fn with<R>(f: impl FnOnce(&mut Recorder) -> R) -> Option<R> {
-    if IS_ON.get() { with_recorder(f) } else { None }
-}
-
-#[inline]
-fn with_recorder<R>(f: impl FnOnce(&mut Recorder) -> R) -> Option<R> {
-    // The clock may come here again, which then finds no recorder.
-    IS_ON.set(false);
-    let result = PLACE.try_with(|place| {
-        let mut place = place.lock().unwrap_or_else(PoisonError::into_inner);
-        let recorder = place.as_mut()?;
-        Some(abort_on_panic("the clock of a recording panicked", || f(recorder)))
-    });
-    IS_ON.set(true);
-    result.ok()?
+    with_log(|log| log.with(f))
 }
 
 /// Whether this thread records.
@@ -42,14 +37,12 @@ pub(crate) fn is_on() -> bool {
     IS_ON.get()
 }
 
-/// Begins to record on this thread; returns the recorder's place.
-pub(crate) fn start(mut recorder: Box<Recorder>) -> Place {
-    recorder.resume();
-    PLACE.with(|place| {
-        *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(recorder);
-        IS_ON.set(true);
-        Arc::clone(place)
-    })
+/// Begins to record on this thread; returns the log, which has the recorder.
+pub(crate) fn start(recorder: Box<Recorder>) -> Arc<Log> {
+    let log = Arc::new(Log::new(recorder));
+    LOG.set(Some(Arc::clone(&log)));
+    IS_ON.set(true);
+    log
 }
 
 /// The computation has ended. Jobs that it has spawned may still run.
@@ -60,7 +53,7 @@ pub(crate) fn rest() {
 /// Ends the recording, without the current strand.
 pub(crate) fn take() -> Option<Box<Recorder>> {
     IS_ON.set(false);
-    PLACE.with(|place| place.lock().unwrap_or_else(PoisonError::into_inner).take())
+    LOG.take()?.lock().take()
 }
 
 /// The thread's recorder counts on so many workers, and names its forks.
@@ -70,12 +63,12 @@ pub(crate) fn crowd(workers: usize) {
 
 /// A fork of this kind: its first branch begins.
 pub(crate) fn fork(kind: usize) {
-    with(|recorder| recorder.fork(kind));
+    with_log(|log| log.note(Event::Fork, kind));
 }
 
 /// The first branch of the newest fork has ended: its second begins. Returns `false` if this thread does not record.
 pub(crate) fn second() -> bool {
-    with(Recorder::second).is_some()
+    with_log(|log| log.note(Event::Second, 0)).is_some()
 }
 
 /// The second branch of the newest fork, which has this name, runs as a thief would run it: returns whether a thief
@@ -92,12 +85,12 @@ pub(crate) fn is_stolen(name: fn() -> &'static str) -> bool {
 
 /// The second branch has ended.
 pub(crate) fn joined() {
-    with(Recorder::join);
+    with_log(|log| log.note(Event::Join, 0));
 }
 
 /// The first branch has unwound, and the second never runs.
 pub(crate) fn dropped() {
-    with(Recorder::drop_second);
+    with_log(|log| log.note(Event::Dropped, 0));
 }
 
 /// The job at this address is spawned.
@@ -141,11 +134,6 @@ pub(crate) fn ended(result: usize) {
 /// The result with this address is taken.
 pub(crate) fn took(result: usize) {
     with(|recorder| recorder.takes(result));
-}
-
-/// Gives `f` the recorder outside its strands.
-pub(super) fn exempt<R>(f: impl FnOnce(&mut Recorder) -> R) -> Option<R> {
-    with(|recorder| recorder.exempt(f))
 }
 
 /// Returns the length of pieces into which loops are split, in ticks; `None` if this thread does not record.

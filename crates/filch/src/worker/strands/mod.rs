@@ -10,6 +10,8 @@
 
 pub(crate) mod calls;
 mod current;
+mod event;
+mod log;
 mod name;
 mod recorder;
 mod report;
@@ -21,9 +23,10 @@ pub use tape::Graph;
 
 pub(crate) use calls::{call, call_ends, call_returns, spawns};
 pub(crate) use current::{
-    Place, crowd, dropped, ended, fork, in_wait, is_on, is_stolen, joined, piece, queued, rest, second, spawned, start,
-    take, took, work, workers,
+    crowd, dropped, ended, fork, in_wait, is_on, is_stolen, joined, piece, queued, rest, second, spawned, start, take,
+    took, work, workers,
 };
+pub(crate) use log::Log;
 pub(crate) use recorder::{Clock, Recorder};
 
 /// Runs the job at this address.

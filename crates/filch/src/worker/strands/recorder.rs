@@ -5,9 +5,9 @@
 //! begins at the point of its spawn; a scope ends at the latest end of its jobs, and a strand that takes a job's result
 //! goes on no earlier than the job's end.
 //!
-//! *Its own cost.* The clock stands while the recorder works: it reads the time when it is called and before it
-//! returns. What is left, the way between the program and the recorder, is nearly the same for each strand, and is
-//! subtracted.
+//! *Its own cost.* The recorder reads the [log](super::log) of forks afterwards, so that at an event of a fork there is
+//! one look at the clock. At others the clock stands while the recorder works. The way from the program to the look
+//! and back is nearly the same for each strand, and is subtracted.
 //!
 //! *Other programs.* A strand that is longer than a time slice may have been interrupted by one. Then the recorder asks
 //! the system for how long the thread has run, and so it does if it was interrupted itself.
@@ -20,30 +20,43 @@
 
 use std::collections::HashMap;
 
+use filch_memory::{Atomic, Ordering};
+use filch_queue::clock;
+
+use super::event::{Event, Word};
 use super::tape::{OUTSIDE, Place, Tape};
 use crate::machine::thread_time::thread_time;
+use crate::unwind::abort_on_panic;
 
 /// How a recorder tells the time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
-    pub(crate) now: fn() -> u64,
+    /// A clock of the user's own.
+    pub(crate) own: Option<fn() -> u64>,
     /// Ticks per unit of what is reported.
     pub(crate) rate: f64,
-    /// Whether the units are nanoseconds.
-    pub(crate) is_time: bool,
     /// From this length on, a strand, or the recorder's own work between two, may include time in which the thread did
     /// not run.
     pub(crate) long: u64,
 }
 
+impl Clock {
+    #[inline]
+    pub(super) fn now(&self) -> u64 {
+        self.own.map_or_else(clock::now, |own| abort_on_panic("the clock of a recording panicked", own))
+    }
+}
+
 /// A point of the graph, by the longest way to it from the beginning.
 #[derive(Clone, Debug, Default)]
+#[repr(C)]
 pub(super) struct Point {
     pub(super) span: u64,
+    /// What each region contributes to the span; what is left is outside all regions. It lies here since the lengths
+    /// beside each other would be loaded as one, which waits for the stores of both.
+    pub(super) parts: Vec<u64>,
     /// The length of the way that is longest if thefts cost something.
     pub(super) burdened: u64,
-    /// What each region contributes to the span; what is left is outside all regions.
-    pub(super) parts: Vec<u64>,
 }
 
 impl Point {
@@ -96,8 +109,9 @@ pub(crate) struct Recorder {
     pub(super) piece: u64,
     pub(super) runs: bool,
     pub(super) since: u64,
-    /// When the last strand ended.
-    until: u64,
+    /// When the worker came here, and how many words of its log have been read.
+    pub(super) now: u64,
+    pub(super) read: usize,
     /// When the recorder last asked the system how long the thread had run, and the answer, in nanoseconds.
     asked: Option<(u64, u64)>,
     pub(super) at: Point,
@@ -129,7 +143,8 @@ pub(crate) struct Recorder {
     /// The names of regions whose loops [draw](super::name::draws).
     pub(super) drawing: Vec<&'static str>,
     /// The number of strands, and their sum, by the logarithm of their length.
-    pub(super) grains: [(u64, u64); 65],
+    pub(super) strands: [u64; 65],
+    pub(super) grains: [u64; 65],
 }
 
 impl Recorder {
@@ -143,7 +158,8 @@ impl Recorder {
             piece,
             runs: false,
             since: 0,
-            until: 0,
+            now: 0,
+            read: 0,
             asked: None,
             at: Point::default(),
             region: OUTSIDE,
@@ -163,25 +179,78 @@ impl Recorder {
             workers: 1,
             kinds: None,
             drawing: Vec::new(),
-            grains: [(0, 0); 65],
+            strands: [0; 65],
+            grains: [0; 65],
         }
     }
 
-    /// Ends the current strand, if one runs.
+    /// Reads words of the log.
+    pub(super) fn reads(&mut self, words: &[Word]) {
+        let load = |at: usize| words.get(at).map_or(u64::MAX, |word| word.load(Ordering::Relaxed));
+        let mut at = 0;
+        while at < words.len() {
+            let (event, ticks) = Event::of(load(at));
+            at += 1;
+            self.since += ticks;
+            if std::mem::replace(&mut self.runs, true) {
+                self.strand(ticks.saturating_sub(self.cost));
+            }
+            match event {
+                Event::Fork => {
+                    let kind = load(at);
+                    let [(second, first), (join, other)] = [load(at + 1), load(at + 2)].map(Event::of);
+                    at += 1;
+                    if (second, join) == (Event::Second, Event::Join) && self.small(first, other) {
+                        at += 2;
+                    } else {
+                        self.fork(kind as usize);
+                    }
+                }
+                Event::Second => self.second(),
+                Event::Join => self.join(),
+                Event::Dropped => self.drop_second(),
+            }
+        }
+    }
+
+    /// A fork whose branches have these ticks and no forks, if it is left out, and in no region: returns whether.
     #[inline]
-    pub(super) fn pause(&mut self) {
-        let now = (self.clock.now)();
-        if !std::mem::take(&mut self.runs) {
-            return;
+    fn small(&mut self, first: u64, second: u64) -> bool {
+        let [a, b] = [first, second].map(|ticks| ticks.saturating_sub(self.cost));
+        let is_small = self.kinds.is_none() && self.region == OUTSIDE && self.tape.leaves_out(a);
+        if is_small {
+            self.forks += 1;
+            self.since += first + second;
+            self.work += a + b;
+            self.tape.strand(a + b, OUTSIDE);
+            self.grain(a);
+            self.grain(b);
+            self.at.span += a.max(b);
+            self.at.burdened += a.max(b.saturating_add(self.theft)).min(a + b);
         }
-        self.until = now;
-        let mut ticks = now.saturating_sub(self.since).saturating_sub(self.cost);
-        if ticks > self.clock.long {
-            ticks = ticks.saturating_sub(self.lost(now));
-        }
-        let (strands, sum) = &mut self.grains[(u64::BITS - ticks.leading_zeros()) as usize];
-        *strands += 1;
-        *sum += ticks;
+        is_small
+    }
+
+    /// An event that is not in the log.
+    pub(super) fn event(&mut self, event: Event, kind: usize) {
+        self.pause();
+        // Of no ticks, since no strand runs.
+        let words = [event as u64, kind as u64].map(Atomic::new);
+        self.reads(&words[..if event == Event::Fork { 2 } else { 1 }]);
+        self.resume();
+    }
+
+    #[inline]
+    fn grain(&mut self, ticks: u64) {
+        let log = (u64::BITS - ticks.leading_zeros()) as usize;
+        self.strands[log] += 1;
+        self.grains[log] += ticks;
+    }
+
+    /// The current strand has this length so far.
+    #[inline(always)]
+    fn strand(&mut self, ticks: u64) {
+        self.grain(ticks);
         self.work += ticks;
         self.tape.strand(ticks, self.region);
         self.at.span += ticks;
@@ -196,12 +265,23 @@ impl Recorder {
         }
     }
 
+    /// Ends the current strand where the worker came here, if one runs.
+    pub(super) fn pause(&mut self) {
+        if !std::mem::take(&mut self.runs) {
+            return;
+        }
+        let mut ticks = self.now.saturating_sub(self.since).saturating_sub(self.cost);
+        if ticks > self.clock.long {
+            ticks = ticks.saturating_sub(self.lost(self.now));
+        }
+        self.strand(ticks);
+    }
+
     /// Begins a strand at the current point.
-    #[inline]
     pub(super) fn resume(&mut self) {
         self.runs = true;
-        self.since = (self.clock.now)();
-        if self.since.saturating_sub(self.until) > self.clock.long {
+        self.since = self.clock.now();
+        if self.since.saturating_sub(self.now) > self.clock.long {
             self.lost(self.since);
         }
     }
@@ -232,8 +312,8 @@ impl Recorder {
     }
 
     /// A fork of this kind: its first branch begins.
-    pub(super) fn fork(&mut self, kind: usize) {
-        self.pause();
+    #[inline(always)]
+    fn fork(&mut self, kind: usize) {
         self.forks += 1;
         let other = self.here();
         let (span, burdened) = (other.span, other.burdened);
@@ -243,12 +323,11 @@ impl Recorder {
         self.open.push(Open { other, region, within, workers, span, burdened, work, middle: work, place });
         self.region = within;
         self.workers = workers - workers / 2;
-        self.resume();
     }
 
     /// The first branch of the newest fork has ended: its second branch begins.
-    pub(super) fn second(&mut self) {
-        self.pause();
+    #[inline(always)]
+    fn second(&mut self) {
         let Some(open) = self.open.last_mut() else { return };
         std::mem::swap(&mut self.at, &mut open.other);
         self.region = open.within;
@@ -256,12 +335,11 @@ impl Recorder {
         self.at.burdened = self.at.burdened.saturating_add(self.theft);
         open.middle = self.work;
         self.tape.second(&mut open.place, self.work - open.work);
-        self.resume();
     }
 
     /// The second branch has ended, too.
-    pub(super) fn join(&mut self) {
-        self.pause();
+    #[inline(always)]
+    fn join(&mut self) {
         let Some(Open { other, region, workers, span, burdened, work, middle, place, .. }) = self.open.pop() else {
             return;
         };
@@ -274,18 +352,15 @@ impl Recorder {
         }
         self.region = region;
         self.workers = workers;
-        self.resume();
     }
 
     /// The first branch has unwound, and the second never runs.
-    pub(super) fn drop_second(&mut self) {
-        self.pause();
+    fn drop_second(&mut self) {
         let Some(open) = self.open.pop() else { return };
         self.tape.open(&open.place);
         self.keep(open.other.parts);
         self.region = open.region;
         self.workers = open.workers;
-        self.resume();
     }
 
     /// A job is spawned.
@@ -407,14 +482,10 @@ impl Recorder {
             .map(|_| {
                 super::start(Box::new(Self::new(self.clock, self.piece, self.theft)));
                 forks(FORKS);
-                super::take().map_or(0, |recorder| recorder.work / recorder.strands().max(1))
+                super::take().map_or(0, |recorder| recorder.work / recorder.strands.iter().sum::<u64>().max(1))
             })
             .collect();
         costs.sort_unstable();
         Self { cost: costs[ROUNDS / 2], ..self }
-    }
-
-    fn strands(&self) -> u64 {
-        self.grains.iter().map(|(strands, _)| strands).sum()
     }
 }

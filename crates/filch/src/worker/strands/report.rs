@@ -78,7 +78,7 @@ impl Scale {
     pub(crate) fn of(mut recorder: Recorder) -> Self {
         let last = std::mem::take(&mut recorder.last);
         recorder.raise(last);
-        let Recorder { clock, at, work, works, names, forks, grains, theft, tape, .. } = recorder;
+        let Recorder { clock, at, work, works, names, forks, strands, grains, theft, tape, .. } = recorder;
         let units = |ticks: u64| (ticks as f64 / clock.rate).round() as u64;
         let part = |part: usize| at.parts.get(part).copied().unwrap_or(0);
         let region = |(index, name)| Region { name: Some(name), work: units(works[index]), span: units(part(index)) };
@@ -93,7 +93,7 @@ impl Scale {
         regions.retain(|region| region.name.is_some() || region.work > 0);
         regions.sort_by_key(|region| std::cmp::Reverse((region.span, region.work)));
         let from = |log: usize| if log == 0 { 0 } else { units(1 << (log - 1)) };
-        let grains = (0..).zip(grains).filter(|(_, (strands, _))| *strands > 0);
+        let grains = (0..).zip(strands.into_iter().zip(grains)).filter(|(_, (strands, _))| *strands > 0);
         let grain = |(log, (strands, sum))| Grain { from: from(log), strands, work: units(sum) };
         Self {
             work: units(work),
@@ -104,7 +104,7 @@ impl Scale {
             regions,
             grains: grains.map(grain).collect(),
             graph,
-            is_time: clock.is_time,
+            is_time: clock.own.is_none(),
         }
     }
 

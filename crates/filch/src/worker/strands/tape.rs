@@ -1,15 +1,23 @@
-//! The graph of a recording as a text, in the order in which its one worker ran it: [`Graph`] has the grammar.
+//! The graph of a recording, in the order in which its one worker ran it: [`Graph`] has the grammar of its text.
+//!
+//! While it is recorded, it is bytes: each mark of the text, and after it the number that belongs to it, seven bits a
+//! byte. A strand has its ticks, after the mark [`STRAND`], and its region before it, if any.
 //!
 //! A fork whose branches are not both long enough to be worth a theft is left out: its branches become parts of the
-//! strand around it, so that the text grows with the time that is recorded, not with the forks.
+//! strand around it, so that the tape grows with the time that is recorded, not with the forks.
 //!
-//! Invariant: the text without `pending` is a beginning of a graph, and a fork is left out only if no job has begun or
+//! Invariant: the tape without `pending` is a beginning of a graph, and a fork is left out only if no job has begun or
 //! been awaited since.
 
 use std::fmt;
+use std::mem::{replace, take};
 
 /// The number of the region outside all regions that the user has named.
 pub(super) const OUTSIDE: usize = 0;
+
+/// The mark of a strand, which has none in the text, and of what is no longer there.
+const STRAND: u8 = b'+';
+const NOTHING: u8 = b' ';
 
 /// The graph of a [recording](crate::scale::Measured), as a text: what had to run after what.
 ///
@@ -40,7 +48,9 @@ pub(super) const OUTSIDE: usize = 0;
 /// [Scale]: crate::scale::Scale
 #[derive(Clone)]
 pub struct Graph {
-    text: String,
+    tape: Vec<u8>,
+    /// Ticks per unit of the text.
+    rate: f64,
     /// Shorter branches were left out; in ticks while the graph is written.
     pub(super) least: u64,
     /// How many forks were left out.
@@ -49,44 +59,106 @@ pub struct Graph {
     pub(super) regions: Vec<&'static str>,
 }
 
+/// The marks of a tape, and their numbers.
+struct Marks<'t>(std::slice::Iter<'t, u8>);
+
+impl Iterator for Marks<'_> {
+    type Item = (u8, u64);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mark = *self.0.next()?;
+        let mut number = 0;
+        if matches!(mark, STRAND | b'r' | b's' | b'[' | b't') {
+            for (byte, shift) in self.0.by_ref().zip((0..).step_by(7)) {
+                number |= u64::from(byte & 0x7F) << shift;
+                if byte & 0x80 == 0 {
+                    break;
+                }
+            }
+        }
+        Some((mark, number))
+    }
+}
+
 impl fmt::Display for Graph {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
+        const NONE: u64 = OUTSIDE as u64;
+        // What is not written yet: a strand in this region, and waits, which may be for nothing.
+        let (mut ticks, mut region, mut waits) = (0, NONE, 0);
+        // The region that is written, that of the next strand, and whether a digit comes last.
+        let (mut named, mut next, mut is_digit) = (NONE, NONE, false);
+        // A strand in another region ends the last one.
+        for (mark, number) in Marks(self.tape.iter()).chain([(b'r', u64::MAX), (STRAND, 0)]) {
+            match mark {
+                NOTHING => continue,
+                b'r' => {
+                    next = number;
+                    continue;
+                }
+                STRAND if next == region => {
+                    ticks += number;
+                    next = NONE;
+                    continue;
+                }
+                _ => {}
+            }
+            let length = (take(&mut ticks) as f64 / self.rate).round() as u64;
+            if length > 0 {
+                f.write_str(&"{".repeat(take(&mut waits)))?;
+                if named != region {
+                    named = region;
+                    write!(f, "r{region}")?;
+                    is_digit = true;
+                }
+                write!(f, "{}{length}", if is_digit { " " } else { "" })?;
+                is_digit = true;
+            }
+            match mark {
+                STRAND => (ticks, region) = (number, replace(&mut next, NONE)),
+                b'{' => waits += 1,
+                b'}' if waits > 0 => waits -= 1,
+                _ => {
+                    write!(f, "{}{}", "{".repeat(take(&mut waits)), char::from(mark))?;
+                    is_digit = matches!(mark, b's' | b'[' | b't');
+                    if is_digit {
+                        write!(f, "{number}")?;
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 }
 
 impl fmt::Debug for Graph {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Graph").field("bytes", &self.text.len()).finish_non_exhaustive()
+        f.debug_struct("Graph").field("bytes", &self.tape.len()).finish_non_exhaustive()
     }
 }
 
-/// Where a fork stands in the text.
+/// Where a fork stands on the tape.
 pub(super) struct Place {
-    /// The length of the text before the fork, and the strand that was pending there.
+    /// The length of the tape before the fork, and the strand that was pending there.
     before: usize,
     pending: u64,
     /// The place of the parenthesis, and of the bar.
     opening: usize,
     bar: usize,
-    /// The regions that the text had named before the fork, and before the bar.
-    named: (usize, usize),
     is_left_out: bool,
 }
 
 /// Writes a [`Graph`].
 pub(super) struct Tape {
     graph: Graph,
-    rate: f64,
-    /// A strand that is not in the text, in ticks, and its region.
+    /// A strand that is not on the tape, in ticks, and its region.
     pending: u64,
     region: usize,
-    /// The region that the text has named last.
-    named: usize,
-    /// The length of the text when a job was last mentioned.
+    /// The length of the tape when a job was last mentioned.
     sealed: usize,
-    /// The length of the text from which on more forks are left out.
+    /// The length of the tape from which on more forks are left out; 0 if it is given up.
     most: usize,
+    /// Where the last job begins, if it has not ended.
+    begun: usize,
     jobs: u64,
 }
 
@@ -94,8 +166,8 @@ impl Tape {
     /// Branches of fewer than `least` ticks are left out; a unit of the text has so many ticks.
     pub(super) fn new(least: u64, rate: f64) -> Self {
         const MOST: usize = 128 << 20;
-        let graph = Graph { text: String::new(), least, left_out: 0, regions: Vec::new() };
-        Self { graph, rate, pending: 0, region: OUTSIDE, named: OUTSIDE, sealed: 0, most: MOST, jobs: 0 }
+        let graph = Graph { tape: Vec::new(), rate, least, left_out: 0, regions: Vec::new() };
+        Self { graph, pending: 0, region: OUTSIDE, sealed: 0, most: MOST, begun: usize::MAX, jobs: 0 }
     }
 
     /// Returns what has been written, without the job that asks for it, if it has remained short enough to be kept.
@@ -104,10 +176,8 @@ impl Tape {
         if self.graph.regions.is_empty() {
             self.graph.regions = regions.to_vec();
         }
-        let last = self.graph.text.rfind('[').filter(|&last| !self.graph.text[last..].contains(']'));
-        self.graph.text.truncate(last.unwrap_or(usize::MAX));
-        self.graph.text.truncate(self.graph.text.trim_end().len());
-        self.graph.least = (self.graph.least as f64 / self.rate).round() as u64;
+        self.graph.tape.truncate(self.begun);
+        self.graph.least = (self.graph.least as f64 / self.graph.rate).round() as u64;
         (self.most > 0).then_some(self.graph)
     }
 
@@ -121,73 +191,75 @@ impl Tape {
     }
 
     /// Writes the pending strand.
+    #[inline]
     fn flush(&mut self) {
-        let length = (std::mem::take(&mut self.pending) as f64 / self.rate).round() as u64;
-        if length > 0 && self.most > 0 {
-            if self.named != self.region {
-                self.named = self.region;
-                self.numbered('r', self.region as u64);
+        if self.pending > 0 {
+            let ticks = take(&mut self.pending);
+            if self.region != OUTSIDE {
+                self.numbered(b'r', self.region as u64);
             }
-            if self.graph.text.as_bytes().last().is_some_and(u8::is_ascii_digit) {
-                self.graph.text.push(' ');
-            }
-            self.number(length);
+            self.numbered(STRAND, ticks);
         }
-        if self.graph.text.len() > self.most {
+    }
+
+    fn push(&mut self, byte: u8) {
+        if self.graph.tape.len() >= self.most {
             self.shrink();
         }
-    }
-
-    fn number(&mut self, number: u64) {
-        let mut power = 10_u64.pow(number.checked_ilog10().unwrap_or(0));
-        while power > 0 {
-            self.graph.text.push(char::from(b'0' + (number / power % 10) as u8));
-            power /= 10;
+        if self.most > 0 {
+            self.graph.tape.push(byte);
         }
     }
 
-    fn numbered(&mut self, mark: char, number: u64) {
-        self.graph.text.push(mark);
-        self.number(number);
+    fn numbered(&mut self, mark: u8, mut number: u64) {
+        self.push(mark);
+        while number >= 0x80 {
+            self.push(number as u8 | 0x80);
+            number >>= 7;
+        }
+        self.push(number as u8);
     }
 
-    /// Has the text grow more slowly. One that grows nevertheless is given up: its end would be missing.
+    /// Has the tape grow more slowly. One that grows nevertheless is given up: its end would be missing.
     #[cold]
     fn shrink(&mut self) {
         const STEP: usize = 32 << 20;
         const GIVEN_UP: usize = 512 << 20;
+        if self.most == 0 {
+            return;
+        }
         self.graph.least = (2 * self.graph.least).max(1);
         self.most += STEP;
         if self.most > GIVEN_UP {
             self.most = 0;
-            self.graph.text = String::new();
+            self.graph.tape = Vec::new();
         }
     }
 
-    fn mark(&mut self, mark: &str) {
+    fn mark(&mut self, mark: u8) {
         self.flush();
-        if self.most > 0 {
-            self.graph.text += mark;
-        }
-    }
-
-    /// Forgets the text from here on. Before, it named this region.
-    fn cut(&mut self, from: usize, named: usize) {
-        self.graph.text.truncate(from);
-        self.named = named;
+        self.push(mark);
     }
 
     pub(super) fn fork(&mut self) -> Place {
-        let (before, pending, named) = (self.graph.text.len(), self.pending, self.named);
+        let (before, pending) = (self.graph.tape.len(), self.pending);
         self.flush();
-        let opening = self.graph.text.len();
-        self.mark("(");
-        Place { before, pending, opening, bar: 0, named: (named, named), is_left_out: false }
+        let opening = self.graph.tape.len();
+        self.mark(b'(');
+        Place { before, pending, opening, bar: 0, is_left_out: false }
     }
 
-    /// Leaves a fork out unless this branch, the text since `from`, is long enough.
+    /// Leaves a fork out unless this branch, the tape since `from`, is long enough.
     fn is_short(&mut self, from: usize, work: u64) -> bool {
         let is_short = work < self.graph.least && from >= self.sealed;
+        self.graph.left_out += u64::from(is_short);
+        is_short
+    }
+
+    /// Leaves out a fork of two strands if the first, of so many ticks, is short: returns whether.
+    #[inline]
+    pub(super) fn leaves_out(&mut self, first: u64) -> bool {
+        let is_short = first < self.graph.least;
         self.graph.left_out += u64::from(is_short);
         is_short
     }
@@ -195,14 +267,14 @@ impl Tape {
     /// The first branch of this fork has ended; it has this work.
     pub(super) fn second(&mut self, place: &mut Place, work: u64) {
         if self.is_short(place.before, work) {
-            self.cut(place.before, place.named.0);
+            self.graph.tape.truncate(place.before);
             self.pending = place.pending + work;
             place.is_left_out = true;
             return;
         }
         self.flush();
-        (place.bar, place.named.1) = (self.graph.text.len(), self.named);
-        self.mark("|");
+        place.bar = self.graph.tape.len();
+        self.mark(b'|');
     }
 
     /// The second branch has ended, too; it has this work.
@@ -211,31 +283,31 @@ impl Tape {
             return;
         }
         if self.is_short(place.bar, work) {
-            self.cut(place.bar, place.named.1);
+            self.graph.tape.truncate(place.bar);
             self.pending = work;
             self.open(place);
         } else {
-            self.mark(")");
+            self.mark(b')');
         }
     }
 
     /// Takes the parenthesis back.
     pub(super) fn open(&mut self, place: &Place) {
-        if self.most > 0 {
-            self.graph.text.replace_range(place.opening..=place.opening, " ");
+        if let Some(mark) = self.graph.tape.get_mut(place.opening) {
+            *mark = NOTHING;
         }
     }
 
     /// Writes that the current strand spawns a job, and returns the job's number.
     pub(super) fn spawns(&mut self) -> u64 {
         let job = self.new_job();
-        self.job('s', job);
+        self.job(b's', job);
         job
     }
 
     /// Writes that the current strand spawns this job, whose number comes from elsewhere.
     pub(super) fn spawns_this(&mut self, job: u64) {
-        self.job('s', job);
+        self.job(b's', job);
     }
 
     /// Names the regions, whose numbers change.
@@ -247,8 +319,8 @@ impl Tape {
     pub(super) fn close(&mut self) {
         self.flush();
         let mut open = Vec::new();
-        for byte in self.graph.text.bytes() {
-            match byte {
+        for (mark, _) in Marks(self.graph.tape.iter()) {
+            match mark {
                 b'(' => open.push("|)"),
                 b'[' => open.push("]"),
                 b'{' => open.push("}"),
@@ -257,8 +329,8 @@ impl Tape {
                 _ => {}
             }
         }
-        open.into_iter().rev().for_each(|end| self.mark(end));
-        self.sealed = self.graph.text.len();
+        open.into_iter().rev().flat_map(str::bytes).for_each(|end| self.mark(end));
+        (self.sealed, self.begun) = (self.graph.tape.len(), usize::MAX);
     }
 
     pub(super) fn new_job(&mut self) -> u64 {
@@ -267,35 +339,32 @@ impl Tape {
     }
 
     /// A spawn, a job's beginning, or a wait for its end.
-    fn job(&mut self, mark: char, job: u64) {
+    fn job(&mut self, mark: u8, job: u64) {
         self.flush();
-        if self.most > 0 {
-            self.numbered(mark, job);
-        }
-        self.sealed = self.graph.text.len();
+        self.numbered(mark, job);
+        self.sealed = self.graph.tape.len();
     }
 
     pub(super) fn job_begins(&mut self, job: u64) {
-        self.job('[', job);
+        self.flush();
+        self.begun = self.graph.tape.len();
+        self.job(b'[', job);
     }
 
     pub(super) fn job_ends(&mut self) {
-        self.mark("]");
-        self.sealed = self.graph.text.len();
+        self.mark(b']');
+        (self.sealed, self.begun) = (self.graph.tape.len(), usize::MAX);
     }
 
     pub(super) fn awaits(&mut self, job: u64) {
-        self.job('t', job);
+        self.job(b't', job);
     }
 
     pub(super) fn wait_begins(&mut self) {
-        self.mark("{");
+        self.mark(b'{');
     }
 
     pub(super) fn wait_ends(&mut self) {
-        self.mark("}");
-        if self.graph.text.ends_with("{}") {
-            self.graph.text.truncate(self.graph.text.len() - 2);
-        }
+        self.mark(b'}');
     }
 }
