@@ -416,6 +416,16 @@ fn a_program_that_calls_nothing_is_told_so() {
     assert!(output.status.success() && said.contains("nothing was recorded"), "{said}");
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_told_and_what_to_do() {
+    let output = run("fib", &[("FILCH_SCALE", "/dev/full")]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success() && said.contains("filch: More than "), "what it shows needs no file: {said}");
+    let why = "cannot be written to /dev/full (No space left on device (os error 28)): make room there, or have";
+    assert!(said.contains(why) && !said.contains("the recording is in"), "{said}");
+}
+
 #[test]
 fn what_cannot_be_recorded_is_said() {
     let output = run("pieces", &[("FILCH_SCALE", "no/such/folder/x.json"), ("RAYON_NUM_THREADS", "3")]);

@@ -115,7 +115,7 @@ impl ScaleFile {
         if census.calls == 0 {
             return warn(format_args!("nothing was recorded: the program has not called into a pool that records"));
         }
-        let written = scale.write_json(BufWriter::new(file), &program());
+        let written = scale.write_json(BufWriter::new(&file), &program());
         warn(format_args!("{scale}"));
         for name in census.drawing {
             warn(format_args!(
@@ -137,7 +137,14 @@ impl ScaleFile {
         }
         match written {
             Ok(()) => warn(format_args!("the recording is in {name}")),
-            Err(error) => warn(format_args!("the recording cannot be written to {name} ({error})")),
+            Err(error) => {
+                // Half a recording is none. What is no file stays as it is.
+                let _ = file.set_len(0);
+                warn(format_args!(
+                    "the recording cannot be written to {name} ({error}): make room there, or have FILCH_SCALE name \
+                     another file, and run the program again"
+                ));
+            }
         }
     }
 }
