@@ -17,7 +17,7 @@ use rayon_core::{
 };
 
 /// The programs that are recorded.
-const PROGRAMS: [(&str, fn()); 15] = [
+const PROGRAMS: [(&str, fn()); 16] = [
     ("fib", || assert_eq!(fib(16), 987)),
     ("pieces", || assert_eq!(pieces(0..1_000_000, current_num_threads(), false), 1_000_000)),
     ("names", names),
@@ -39,6 +39,15 @@ const PROGRAMS: [(&str, fn()); 15] = [
             fib(10);
             begun.send(()).unwrap();
             std::thread::park();
+        });
+        has_begun.recv().unwrap();
+    }),
+    ("forks on", || {
+        let (begun, has_begun) = channel();
+        spawn(move || {
+            fib(10);
+            begun.send(()).unwrap();
+            while fib(10) == 55 {}
         });
         has_begun.recv().unwrap();
     }),
@@ -381,6 +390,8 @@ fn panics_and_exits_leave_what_there_was() {
     assert_eq!(recorded("exits").forks(), 1 + 88 + 1);
     let still = recorded("still runs");
     assert_eq!(still.forks(), 1 + 88);
+    // The thread that ends the process reads what the worker still writes.
+    assert!(recorded("forks on").forks() > 88);
 }
 
 #[test]
