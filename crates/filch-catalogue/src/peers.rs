@@ -54,6 +54,8 @@ pub struct Adapter {
     pub sources: &'static [&'static str],
     /// The flags that its documentation or benchmarks use.
     pub flags: &'static [&'static str],
+    /// The package of its sources, if they are a workspace of cargo's, whose static library is to be linked.
+    pub package: Option<&'static str>,
     /// The libraries to link.
     pub libraries: &'static [&'static str],
     /// Flags for a library that it uses where there is one.
@@ -92,9 +94,46 @@ const fn headers(file: &'static str, mark: &'static str, include: &'static [&'st
         include,
         sources: &[],
         flags: &[],
+        package: None,
         libraries: &[],
         optional: &[TCMALLOC],
     }
+}
+
+/// Under the names of Lace, which two libraries have.
+const fn in_laces_names(mark: &'static str, include: &'static [&'static str]) -> Adapter {
+    Adapter {
+        standard: "gnu11",
+        compilers: C,
+        needs: "clang or gcc, C11",
+        optional: &[],
+        ..headers("lace.c", mark, include)
+    }
+}
+
+const LACE: Adapter = Adapter {
+    sources: &["src/lace.c"],
+    // Its build enables this; the others are options that its build leaves off.
+    flags: &[
+        "-DLACE_USE_MMAP=1",
+        "-DLACE_PIE_TIMES=0",
+        "-DLACE_COUNT_TASKS=0",
+        "-DLACE_COUNT_STEALS=0",
+        "-DLACE_COUNT_SPLITS=0",
+    ],
+    ..in_laces_names("src/lace.h", &["src"])
+};
+
+const FILCH_C: Adapter = Adapter {
+    needs: "clang or gcc, C11, and cargo",
+    package: Some("filch-c"),
+    // Rust's standard library needs it.
+    libraries: &["-ldl"],
+    ..in_laces_names("crates/filch-c/include/filch-lace.h", &["crates/filch-c/include/lace"])
+};
+
+const fn by_gcc(adapter: Adapter) -> Option<Adapter> {
+    Some(Adapter { compilers: &["gcc"], ..adapter })
 }
 
 const fn rust(name: &'static str, version: &'static str, summary: &'static str, home: &'static str) -> PeerSpec {
@@ -165,22 +204,31 @@ pub const PEERS: &[PeerSpec] = &[
         version: "1.4.2",
         summary: "C, the split deque of its paper, spawn and sync, leapfrogging",
         home: "https://github.com/trolando/lace",
-        adapter: Some(Adapter {
-            standard: "gnu11",
-            compilers: C,
-            needs: "clang or gcc, C11",
-            sources: &["src/lace.c"],
-            // Its build enables this; the others are options that its build leaves off.
-            flags: &[
-                "-DLACE_USE_MMAP=1",
-                "-DLACE_PIE_TIMES=0",
-                "-DLACE_COUNT_TASKS=0",
-                "-DLACE_COUNT_STEALS=0",
-                "-DLACE_COUNT_SPLITS=0",
-            ],
-            optional: &[],
-            ..headers("lace.c", "src/lace.h", &["src"])
-        }),
+        adapter: Some(LACE),
+        programs: None,
+    },
+    PeerSpec {
+        name: "lace-gcc",
+        version: "1.4.2",
+        summary: "lace, compiled by gcc",
+        home: "https://github.com/trolando/lace",
+        adapter: by_gcc(LACE),
+        programs: None,
+    },
+    PeerSpec {
+        name: "filch-c",
+        version: "of this driver",
+        summary: "C, the programs of lace on filch.h",
+        home: "filch's own sources",
+        adapter: Some(FILCH_C),
+        programs: None,
+    },
+    PeerSpec {
+        name: "filch-c-gcc",
+        version: "of this driver",
+        summary: "filch-c, compiled by gcc",
+        home: "filch's own sources",
+        adapter: by_gcc(FILCH_C),
         programs: None,
     },
     PeerSpec {

@@ -1,4 +1,4 @@
-/* Lace: tasks of C functions. A task spawns all branches but the last, calls that one, and syncs in the reverse order. */
+/* Lace, and filch under Lace's names: tasks of C functions. A task spawns all branches but the last, calls that one, and syncs in the reverse order. */
 
 #include <alloca.h>
 #include <lace.h>
@@ -278,7 +278,11 @@ static void run_cilksort(uint32_t *keys, uint32_t *scratch, size_t len, size_t c
 }
 
 const struct scheduler filch_scheduler = {
+#ifdef FILCH_H
+    .name = "filch-c",
+#else
     .name = "lace",
+#endif
     .version = version,
     .start = start,
     .stop = lace_stop,

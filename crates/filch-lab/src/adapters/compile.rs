@@ -118,6 +118,12 @@ fn commit(source: &Path) -> Option<String> {
     git(&["describe", "--tags", "--always", "--long", "--abbrev=12", "--dirty"])
 }
 
+/// What cargo says of a crate that it has built.
+#[derive(serde::Deserialize)]
+struct Artifact {
+    filenames: Vec<String>,
+}
+
 struct Compiling<'c> {
     peer: &'c PeerSpec,
     adapter: &'c Adapter,
@@ -201,8 +207,27 @@ impl Compiling<'_> {
         let beside = beside.flat_map(|lib| [format!("-L{0}", lib.display()), format!("-Wl,-rpath,{0}", lib.display())]);
         let libraries = adapter.libraries.iter().copied().chain(optional.iter().map(|found| found.library));
         let libraries = libraries.chain(["-lm", "-pthread"]).map(str::to_owned);
+        let package = adapter.package.zip(added.source.as_deref());
+        objects.extend(package.map(|(package, source)| self.library(package, source)).transpose()?);
         let link = objects.into_iter().chain(beside).chain(libraries);
         self.need(&["-o".to_owned(), RUNNER.to_owned()].into_iter().chain(link).collect::<Vec<_>>())
+    }
+
+    /// Has cargo build a package of these sources; returns the path of its static library.
+    fn library(&self, package: &str, source: &Path) -> Result<String> {
+        let name = self.peer.name;
+        let arguments = ["build", "--release", "--package", package, "--message-format", "json-render-diagnostics"];
+        let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+        let output = command.args(arguments).current_dir(source).output();
+        let output = output.map_err(|error| usage(format!("cargo, which {name} needs, cannot be started: {error}")))?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr);
+            return Err(usage(format!("cargo could not build {package} in {}:\n{said}", source.display())));
+        }
+        let text = String::from_utf8_lossy(&output.stdout);
+        let artifacts = text.lines().filter_map(|line| serde_json::from_str::<Artifact>(line).ok());
+        let file = artifacts.flat_map(|artifact| artifact.filenames).rfind(|file| file.ends_with(".a"));
+        file.ok_or_else(|| usage(format!("{package} in {} has no static library", source.display())))
     }
 
     /// Fails with the end of what the compiler said, and keeps all of it.

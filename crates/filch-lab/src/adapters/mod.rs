@@ -110,14 +110,16 @@ pub(crate) fn why_not(name: &str) -> Option<String> {
     added(name).is_none().then(why)
 }
 
-/// Checks that a peer's runner is there. If it was made by another version of filch, makes it again in the same way.
+/// Checks that a peer's runner is there. If it was made by another version of filch, makes it again in the same way; of
+/// a package always, since cargo alone knows whether that is stale.
 pub(crate) fn ready(name: &str, talks: bool) -> Result {
     let (_, adapter) = find(name)?;
     let Some(added) = added(name) else { return Err(usage(why_not(name).unwrap_or_default())) };
-    if added.adapter == fingerprint(adapter) {
+    let is_current = added.adapter == fingerprint(adapter);
+    if is_current && adapter.package.is_none() {
         return Ok(());
     }
-    if talks {
+    if talks && !is_current {
         eprintln!("filch: the runner of {name} was made by another version of filch, and is made again");
     }
     add(name, added.source.as_deref(), Some(&added.compiler), &added.cpu).map(drop)

@@ -66,6 +66,9 @@ fn answers(cache: &Path, peer: &str) -> usize {
     count
 }
 
+/// filch's own.
+const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
 #[test]
 fn what_is_missing_is_said() {
     let cache = cache("missing");
@@ -89,6 +92,12 @@ fn what_is_missing_is_said() {
         &cache,
         &["peers", "add", "openmp", "--compiler", "no-such-c++"],
         &["no-such-c++ cannot be started", "C++17"],
+    );
+    refuses(&cache, &["peers", "add", "filch-c", "--source", "."], &["is no checkout of filch-c", "filch-lace.h"]);
+    refuses(
+        &cache,
+        &["peers", "add", "filch-c", "--source", SOURCES, "--compiler", "no-such-cc"],
+        &["no compiler for filch-c", "no-such-cc cannot be started"],
     );
     refuses(&cache, &["peers", "add", "rayon"], &["need not be added"]);
     refuses(&cache, &["peers", "add", "lase"], &["did you mean `lace`"]);
@@ -155,4 +164,8 @@ fn peers_whose_sources_are_there_are_right() {
         assert_eq!(output.status.code(), Some(0), "{name}: {}", stderr(&output));
         assert!(answers(&cache, &name) >= 24, "{name}");
     }
+    // The same source as for Lace, on filch's header.
+    let output = filch(&cache, &["peers", "add", "filch-c", "--source", SOURCES]);
+    assert_eq!(output.status.code(), Some(0), "filch-c: {}", stderr(&output));
+    assert!(answers(&cache, "filch-c") >= 24);
 }
