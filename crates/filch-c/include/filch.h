@@ -58,7 +58,9 @@
 #define FILCH_SETTINGS_TASK_CAPACITY 16
 #define FILCH_SETTINGS_WAIT 24
 #define FILCH_SETTINGS_PIN 32
-#define FILCH_ABI 0x3f8574c6u
+#define FILCH_JOB_SIZE 16
+#define FILCH_JOB_CAPTURES 32
+#define FILCH_ABI 0x090d9ca4u
 /* End of the agreement. */
 
 /* ---- Pools ---- */
@@ -370,16 +372,21 @@ static inline void filch_discard_exception_(filch_thrown_ *thrown)
 }
 static_assert(sizeof(std::exception_ptr) == sizeof(void *), "an exception is kept in a word");
 
-/* Keeps the current exception in a slot. A panic of Rust goes on. */
-static inline bool filch_keep_exception_(filch_slot_ *slot)
+/* Keeps the current exception. A panic of Rust goes on. */
+static inline bool filch_keep_thrown_(filch_thrown_ *thrown)
 {
     std::exception_ptr exception = std::current_exception();
     if (!exception) throw;
-    filch_thrown_ *thrown = filch_thrown_in_(slot);
     thrown->resume = filch_resume_exception_;
     thrown->discard = filch_discard_exception_;
     new (&thrown->contents) std::exception_ptr(std::move(exception));
     return true;
+}
+
+/* Keeps it in a slot. */
+static inline bool filch_keep_exception_(filch_slot_ *slot)
+{
+    return filch_keep_thrown_(filch_thrown_in_(slot));
 }
 
 /* Keeps the current exception for a caller. A panic of Rust goes on. */

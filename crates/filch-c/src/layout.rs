@@ -8,7 +8,9 @@ use std::fmt::Write as _;
 use std::mem::offset_of;
 
 use filch::inside::host::LAYOUT;
+use filch::jobs::Job;
 
+use crate::jobs::CAPTURES;
 use crate::pool::Settings;
 
 /// Changes with what the functions and macros mean, where the table does not.
@@ -28,7 +30,7 @@ pub const NEW_FRAME: usize = 1;
 /// or on all workers of a new frame.
 pub const TOGETHER: usize = 2;
 
-const OURS: [(&str, usize); 13] = [
+const OURS: [(&str, usize); 15] = [
     ("REVISION", REVISION),
     ("UNRUN", UNRUN),
     ("DONE", DONE),
@@ -42,6 +44,8 @@ const OURS: [(&str, usize); 13] = [
     ("SETTINGS_TASK_CAPACITY", offset_of!(Settings, task_capacity)),
     ("SETTINGS_WAIT", offset_of!(Settings, wait)),
     ("SETTINGS_PIN", offset_of!(Settings, pin)),
+    ("JOB_SIZE", size_of::<Job<'_>>()),
+    ("JOB_CAPTURES", 8 * CAPTURES),
 ];
 
 fn table() -> impl Iterator<Item = (&'static str, usize)> {

@@ -2,7 +2,7 @@
 //!
 //! The header has the owner's fast path, inline, on the slots and limits of the default pool. [`cold`] has the other
 //! halves, [`pool`] starts pools and lets calls in, [`loops`] divides ranges, [`frames`]
-//! lets all workers run something together, [`thrown`] carries panics and exceptions,
+//! lets all workers run something together, [`thrown`] carries panics and exceptions, [`jobs`] has jobs for C++,
 //! and [`layout`] is what both sides agree on. The book's chapter is `docs/book/from-c.md`.
 //!
 //! Programs in Rust use this crate to call tasks written in C, and to be called by them: see [`RawWorker`].
@@ -17,6 +17,7 @@ compile_error!("a panic in a task unwinds to whoever joins it");
 
 pub mod cold;
 pub mod frames;
+pub mod jobs;
 pub mod layout;
 pub mod loops;
 pub mod pool;

@@ -29,16 +29,32 @@ pub struct Settings {
 }
 
 thread_local! {
-    /// Why this thread could not start a pool.
+    /// Why this thread could not start a pool or a team.
     static ERROR: RefCell<CString> = RefCell::default();
+}
+
+pub(crate) fn of_another_version(abi: u32) -> String {
+    format!(
+        "this program was compiled with the filch.h of another version ({abi:#010x}) than that of the library \
+         ({ABI:#010x}): compile it again with the header that came with the library"
+    )
+}
+
+/// Gives C what has started; or null, and the reason to [`filch_error`].
+pub(crate) fn give_or_fail<T>(started: Result<T, String>) -> *mut T {
+    match started {
+        Ok(started) => Box::into_raw(Box::new(started)),
+        Err(error) => {
+            let error = CString::new(error).unwrap_or_default();
+            ERROR.with(|place| *place.borrow_mut() = error);
+            null_mut()
+        }
+    }
 }
 
 fn start(settings: Option<&Settings>, abi: u32) -> Result<ThreadPool, String> {
     if abi != ABI {
-        return Err(format!(
-            "this program was compiled with the filch.h of another version ({abi:#010x}) than that of the library \
-             ({ABI:#010x}): compile it again with the header that came with the library"
-        ));
+        return Err(of_another_version(abi));
     }
     let mut builder = ThreadPool::builder();
     if let Some(settings) = settings {
@@ -69,14 +85,7 @@ fn start(settings: Option<&Settings>, abi: u32) -> Result<ThreadPool, String> {
 pub unsafe extern "C" fn filch_pool_start_(settings: *const Settings, abi: u32) -> *mut ThreadPool {
     // SAFETY: the caller's promise; settings of another version are not looked at.
     let settings = if abi == ABI { unsafe { settings.as_ref() } } else { None };
-    match start(settings, abi) {
-        Ok(pool) => Box::into_raw(Box::new(pool)),
-        Err(error) => {
-            let error = CString::new(error).unwrap_or_default();
-            ERROR.with(|place| *place.borrow_mut() = error);
-            null_mut()
-        }
-    }
+    give_or_fail(start(settings, abi))
 }
 
 /// Returns why this thread's last pool did not start. The string is valid until the thread starts another.

@@ -40,10 +40,19 @@ impl Thrown {
     /// Drops it.
     ///
     /// # Safety
-    /// It was thrown by a task that nobody joins, and has not been discarded.
-    pub(crate) unsafe fn discard(mut self) {
+    /// It was thrown by a task that nobody joins, and has neither been discarded nor resumed.
+    pub(crate) unsafe fn discard(&mut self) {
         // SAFETY: the caller's promise.
-        unsafe { (self.discard)(&raw mut self) };
+        unsafe { (self.discard)(self) };
+    }
+
+    /// Throws it again.
+    ///
+    /// # Safety
+    /// It has neither been discarded nor resumed.
+    pub(crate) unsafe fn resume(&mut self) -> ! {
+        // SAFETY: the caller's promise.
+        unsafe { (self.resume)(self) }
     }
 }
 

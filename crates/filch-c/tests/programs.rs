@@ -168,6 +168,17 @@ fn exceptions_travel() {
 }
 
 #[test]
+fn jobs_are_right() {
+    for build in builds(Cpp) {
+        let program = build.program("jobs.cpp");
+        for workers in ["1", "2", "8"] {
+            let output = run(&program, &[workers]);
+            assert!(output.status.success(), "{build:?} {workers}: {}", String::from_utf8_lossy(&output.stderr));
+        }
+    }
+}
+
+#[test]
 fn units_in_both_languages_share_tasks() {
     for (c, cpp) in builds(C).iter().zip(builds(Cpp)) {
         is_right(&cpp.link("units", &[c.object("units.c"), cpp.object("units.cpp")], &library()));

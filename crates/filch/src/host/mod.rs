@@ -4,7 +4,7 @@
 //! Each worker has a [`Seat`], which the host gives to a thread, and the workers stay while a [`Lease`] exists. Jobs
 //! are spawned, in either order, or posted to one worker; a [`Countdown`] waits for them. [`join`] is as fast as
 //! [`filch::join`](crate::join()), but tells each branch whether it has moved, and always runs both branches. Code in
-//! other languages forks by the [`LAYOUT`] of the default pool, at a [`RawWorker`].
+//! other languages forks by the [`LAYOUT`] of the default pool, at a [`RawWorker`], and makes jobs that it [kicks](kick_jobs) later.
 //!
 //! ```
 //! use filch::inside::host::{self, Countdown, Fifo, Host, MayDangle};
@@ -80,6 +80,7 @@ pub use crate::machine::leaked::keep;
 pub use crate::machine::made_once::Single;
 pub use crate::machine::process::{PerProcess, at_exit};
 pub use crate::machine::thread::Thread;
+pub use crate::teams::jobs::kicked::{create as create_job, kick as kick_jobs};
 pub use crate::threads::environment::variable;
 #[cfg(feature = "timeline")]
 pub use crate::threads::timeline_file::TimelineFile;

@@ -23,6 +23,7 @@
 
 mod blocks;
 mod handle;
+pub(crate) mod kicked;
 mod shared;
 mod team;
 mod worker;

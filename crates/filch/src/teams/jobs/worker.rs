@@ -44,15 +44,15 @@ use crate::worker::patience::Patience;
 /// ```
 pub struct JobWorker<'s, 'env: 's, Q: Queue<Native> = ChaseLev> {
     index: usize,
-    queue: WorkerQueue<Q>,
+    pub(super) queue: WorkerQueue<Q>,
     blocks: Blocks<'s>,
     /// The job being run, which is unfinished; for the caller's worker, at the bottom, the run itself.
-    current: KinPtr<'s>,
+    pub(super) current: KinPtr<'s>,
     /// Parts of one job that are finished but not yet subtracted. This does not delay the job's end: while there are
     /// such parts, this worker is running another part of the job, or about to look for its next job.
     put_off: PutOff<'s>,
     /// Room for jobs that are made together; otherwise empty.
-    batch: Vec<Task>,
+    pub(super) batch: Vec<Task>,
     /// A copy of `parts` in [`Shared`].
     parts: Parts,
     shared: &'s Shared<'s>,
@@ -266,7 +266,7 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
 
     /// Counts children of the current job or an ancestor.
     #[inline]
-    fn add_to(&self, parent: KinPtr<'s>, children: u32) {
+    pub(super) fn add_to(&self, parent: KinPtr<'s>, children: u32) {
         match self.parts {
             Parts::Together => parent.add(children),
             Parts::OneByOne => (0..children).for_each(|_| parent.add_by_update()),
@@ -283,7 +283,12 @@ impl<'s, 'env: 's, Q: Queue<Native>> JobWorker<'s, 'env, Q> {
 
     /// Makes a job. Its parent counts it before any other thread learns of it.
     #[inline]
-    fn make<F: FnOnce(&mut Self) + Send + 's>(&mut self, parent: KinPtr<'s>, work: F, known: bool) -> Job<'s> {
+    pub(super) fn make<F: FnOnce(&mut Self) + Send + 's>(
+        &mut self,
+        parent: KinPtr<'s>,
+        work: F,
+        known: bool,
+    ) -> Job<'s> {
         let place = self.blocks.take();
         // SAFETY: the place is this worker's, and holds no work.
         unsafe {
