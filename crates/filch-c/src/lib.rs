@@ -20,6 +20,8 @@ pub mod frames;
 pub mod jobs;
 pub mod layout;
 pub mod loops;
+#[cfg(target_os = "linux")]
+mod overflow;
 pub mod pool;
 pub mod thrown;
 

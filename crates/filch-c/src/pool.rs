@@ -5,9 +5,10 @@
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::ptr::null_mut;
+use std::sync::Once;
 
 use filch::inside::host::{self, RawWorker};
-use filch::{ThreadPool, Wait};
+use filch::{Builder, ThreadPool, Wait};
 
 use crate::frames::{Call, frame};
 use crate::layout::{ABI, RUN, TOGETHER};
@@ -52,11 +53,19 @@ pub(crate) fn give_or_fail<T>(started: Result<T, String>) -> *mut T {
     }
 }
 
+/// A pool whose workers say that their stacks overflow.
+fn builder() -> Builder {
+    let builder = ThreadPool::builder();
+    #[cfg(target_os = "linux")]
+    let builder = builder.on_start(|_| crate::overflow::watch());
+    builder
+}
+
 fn start(settings: Option<&Settings>, abi: u32) -> Result<ThreadPool, String> {
     if abi != ABI {
         return Err(of_another_version(abi));
     }
-    let mut builder = ThreadPool::builder();
+    let mut builder = builder();
     if let Some(settings) = settings {
         if settings.workers != 0 {
             builder = builder.workers(settings.workers);
@@ -100,7 +109,12 @@ pub extern "C" fn filch_error() -> *const c_char {
 /// The pool has been started and not stopped, or it is null.
 unsafe fn pool<'p>(pool: *const ThreadPool) -> &'p ThreadPool {
     // SAFETY: the caller's promise.
-    unsafe { pool.as_ref() }.unwrap_or_else(|| ThreadPool::global())
+    unsafe { pool.as_ref() }.unwrap_or_else(|| {
+        static BUILT: Once = Once::new();
+        // If there is one already, it stays.
+        BUILT.call_once(|| drop(builder().build_global()));
+        ThreadPool::global()
+    })
 }
 
 /// Waits for what still runs, and joins the pool's threads.
