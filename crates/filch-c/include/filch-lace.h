@@ -8,8 +8,11 @@
  * - If a worker's deque is full, its further tasks are not stolen; nothing ends the program.
  * - A frame of NEWFRAME or TOGETHER has workers of its own, one for each and on the same thread; so a task finds the
  *   thread-local variables of its worker.
- * - In a function that begins with LACE_VARS, forks take a slower path.
- * - The fields of WorkerP and Task, the state of a task, and Lace's counters are Lace's own.
+ * - A worker whose NEWFRAME or TOGETHER waits for the others to come may run tasks meanwhile: one that waits for that
+ *   frame to end hangs.
+ * - In a function that begins with LACE_VARS, and in a RUN within a task, forks take a slower path.
+ * - Of the fields of WorkerP and Task there is only the task's f. TASK_RESULT is for tasks whose arguments and result fit
+ *   48 bytes. There are no counters.
  *
  * What must always hold: a task f is filch's task f_CALL.
  */
@@ -26,6 +29,10 @@
 #endif
 #include <stdio.h>
 #include <unistd.h>
+
+#ifndef LINE_SIZE
+#define LINE_SIZE FILCH_SLOT_SIZE
+#endif
 
 typedef struct filch_front_ WorkerP;
 typedef filch_slot_ Task;
@@ -78,15 +85,38 @@ FILCH_INLINE_ Task *lace_get_head(WorkerP *worker)
 #define LACE_TYPEDEF_CB(t, f, ...) typedef t (*f)(WorkerP *, Task *, ##__VA_ARGS__);
 #define LACE_WORKER_ID ((int)filch_worker_index())
 
+/* A random number. */
+FILCH_INLINE_ uint64_t filch_lace_random_(void)
+{
+    static __thread uint64_t state;
+    if (!state) state = (uint64_t)(uintptr_t)&state;
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return state ^ state >> 32;
+}
+#define LACE_TRNG (filch_lace_random_())
+
+/* The state of a task that has been spawned: acquires what its thief has done. */
+FILCH_INLINE_ uint64_t filch_lace_kind_(const Task *task)
+{
+    return __atomic_load_n(&task->state, __ATOMIC_ACQUIRE) & FILCH_STATE_KIND;
+}
+#define TASK_IS_STOLEN(t) (filch_lace_kind_(t) == FILCH_STATE_STOLEN || TASK_IS_COMPLETED(t))
+#define TASK_IS_COMPLETED(t) (filch_lace_kind_(t) == FILCH_STATE_DONE)
+#define TASK_RESULT(t) (filch_room_(t))
+
 /* In a task: */
 #define TASK(f) (f##_CALL)
 #define WRAP(f, ...) (f(filch_->worker.front, filch_head_(filch_->worker), ##__VA_ARGS__))
-#define SPAWN(f, ...) \
-    (f##_CALL_spawn_(filch_raise_(filch_, FILCH_PLACE_(f)), ##__VA_ARGS__), filch_head_(filch_->worker) - 1)
+#define SPAWN(f, ...) (f##_CALL_spawn_(filch_raise_(filch_, FILCH_PLACE_(f)), ##__VA_ARGS__))
 #define SYNC(f) (FILCH_SYNC(f##_CALL))
 #define CALL(f, ...) WRAP(f##_CALL, ##__VA_ARGS__)
 #define DROP() FILCH_DROP()
-#define YIELD_NEWFRAME() filch_poll(filch_->worker)
+#define YIELD_NEWFRAME() filch_lace_yield_()
+/* Relaxed: who misses a frame sees it the next time. */
+FILCH_INLINE_ void filch_lace_yield_(void)
+{
+    if (__builtin_expect(__atomic_load_n(&filch_frames_, __ATOMIC_RELAXED), 0)) filch_take_part_();
+}
 
 /* Anywhere: */
 #define RUN(f, ...) (f##_CALL_run_on_(filch_lace_pool_, FILCH_RUN_, ##__VA_ARGS__))

@@ -42,6 +42,10 @@
 #define FILCH_SLOT_RUN 0
 #define FILCH_SLOT_ROOM 16
 #define FILCH_SLOT_ROOM_SIZE 48
+#define FILCH_SLOT_STATE 8
+#define FILCH_STATE_KIND 7
+#define FILCH_STATE_STOLEN 1
+#define FILCH_STATE_DONE 2
 #define FILCH_FRONT_PUSH_LIMIT 0
 #define FILCH_FRONT_POP_LIMIT 8
 #define FILCH_FRONT_SCRATCH 128
@@ -60,7 +64,7 @@
 #define FILCH_SETTINGS_PIN 32
 #define FILCH_JOB_SIZE 16
 #define FILCH_JOB_CAPTURES 32
-#define FILCH_ABI 0x090d9ca4u
+#define FILCH_ABI 0xb30000a7u
 /* End of the agreement. */
 
 /* ---- Pools ---- */
@@ -138,7 +142,10 @@ struct filch_slot_;
 typedef bool (*filch_run_fn_)(struct filch_slot_ *slot, struct filch_front_ *front, uintptr_t head);
 
 typedef struct filch_slot_ {
-    filch_run_fn_ run;
+    __extension__ union {
+        filch_run_fn_ run;
+        void *f; /* the same, by its name in Lace */
+    };
     uint64_t state;
     uint64_t room[6];
 } filch_slot_;
@@ -155,7 +162,7 @@ typedef struct filch_popped_ {
     uintptr_t settled;
 } filch_popped_;
 
-void filch_push_(filch_worker worker);
+filch_slot_ *filch_push_(filch_worker worker);
 filch_popped_ filch_pop_(filch_worker worker);
 void filch_drop_(filch_worker worker);
 void filch_abandon_(filch_worker worker, filch_worker base);
@@ -163,6 +170,9 @@ bool filch_stolen_(filch_slot_ *slot, filch_worker worker, bool (*task)(filch_sl
 void filch_run_(const filch_pool *pool, size_t way, void (*enter)(filch_worker, void *), void *context, size_t size,
     bool unwinds);
 filch_worker filch_current_(void);
+void filch_take_part_(void);
+/* How many frames have begun and not ended. */
+extern uint32_t filch_frames_;
 bool filch_for_here_(size_t first, size_t last, bool (*body)(size_t, size_t, void *), void *context);
 unsigned filch_join_(bool (*first)(void *), void *first_context, bool (*second)(void *), void *second_context);
 void filch_fail_(const char *place, const char *rule) __attribute__((noreturn));
@@ -176,6 +186,7 @@ void filch_fail_(const char *place, const char *rule) __attribute__((noreturn));
 
 FILCH_ASSERT_(sizeof(filch_slot_) == FILCH_SLOT_SIZE, "a slot is that of the library");
 FILCH_ASSERT_(offsetof(filch_slot_, run) == FILCH_SLOT_RUN, "a slot is that of the library");
+FILCH_ASSERT_(offsetof(filch_slot_, state) == FILCH_SLOT_STATE, "a slot is that of the library");
 FILCH_ASSERT_(offsetof(filch_slot_, room) == FILCH_SLOT_ROOM, "a slot is that of the library");
 FILCH_ASSERT_(sizeof(((filch_slot_ *)0)->room) == FILCH_SLOT_ROOM_SIZE, "a slot is that of the library");
 FILCH_ASSERT_(sizeof(filch_settings) == FILCH_SETTINGS_SIZE, "settings are those of the library");
@@ -530,17 +541,21 @@ static inline void filch_keep_for_(std::exception_ptr &place)
         EACH(FILCH_STORE_, __VA_ARGS__) \
         filch_set_run_(filch_slot, f##_run_); \
     } \
+    /* Leaves the task's slot in the room of the scratch slot: FILCH_SAVING_ restores the register of a result. */ \
     FILCH_COLD_ FILCH_SAVING_ void f##_spawn_cold_(filch_worker filch_worker_ EACH(FILCH_PARAMETER_, __VA_ARGS__)) \
     { \
         f##_write_(filch_scratch_(filch_worker_) EACH(FILCH_PASS_, __VA_ARGS__)); \
-        filch_push_(filch_worker_); \
+        *filch_outside_(filch_scratch_(filch_worker_)) = filch_push_(filch_worker_); \
     } \
-    FILCH_INLINE_ void f##_spawn_(filch_worker filch_worker_ EACH(FILCH_PARAMETER_, __VA_ARGS__)) \
+    /* Returns the slot of the task. */ \
+    FILCH_INLINE_ filch_slot_ *f##_spawn_(filch_worker filch_worker_ EACH(FILCH_PARAMETER_, __VA_ARGS__)) \
     { \
         if (filch_admits_push_(filch_worker_)) { \
             f##_write_(filch_head_(filch_worker_) EACH(FILCH_PASS_, __VA_ARGS__)); \
+            return filch_head_(filch_worker_); \
         } else { \
             f##_spawn_cold_(filch_worker_ EACH(FILCH_PASS_, __VA_ARGS__)); \
+            return (filch_slot_ *)*filch_outside_(filch_scratch_(filch_worker_)); \
         } \
     } \
     /* Moves the arguments out of a slot, and runs the task. */ \
@@ -658,7 +673,7 @@ static inline void filch_keep_for_(std::exception_ptr &place)
 
 /* Spawns a task: FILCH_SPAWN(name, arguments…). */
 #define FILCH_SPAWN(...) \
-    FILCH_PASTE_(FILCH_FIRST_(__VA_ARGS__, ~), _spawn_) \
+    (void)FILCH_PASTE_(FILCH_FIRST_(__VA_ARGS__, ~), _spawn_) \
     (filch_raise_(filch_, FILCH_PLACE_(FILCH_FIRST_(__VA_ARGS__, ~))) FILCH_REST_(__VA_ARGS__))
 /* Returns the result of the newest task, of which `f` is the name: runs it, or waits for its thief. */
 #define FILCH_SYNC(f) FILCH_PASTE_(f, _sync_)(filch_lower_(filch_, FILCH_PLACE_(f)), FILCH_PLACE_(f))

@@ -18,14 +18,14 @@ pub struct Popped {
     settled: usize,
 }
 
-/// Completes a push that the limits did not admit. The task is in the scratch slot.
+/// Completes a push that the limits did not admit. The task is in the scratch slot. Returns the slot that it moves to.
 ///
 /// # Safety
 /// The file's invariant.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn filch_push_(worker: RawWorker) {
+pub unsafe extern "C" fn filch_push_(worker: RawWorker) -> *mut u8 {
     // SAFETY: the header has put the task there.
-    unsafe { worker.push() };
+    unsafe { worker.push() }
 }
 
 /// Takes the newest task back, or waits for its thief, and helps meanwhile.

@@ -10,6 +10,9 @@
 use std::cell::Cell;
 use std::ffi::c_void;
 use std::ptr::null;
+#[allow(clippy::disallowed_types, reason = "C reads it")]
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering;
 use std::sync::{Barrier, Mutex, PoisonError};
 
 use filch::inside::host::{self, RawWorker, Seat};
@@ -20,6 +23,28 @@ use crate::thrown::{Enter, IsSend, no_unwinding};
 thread_local! {
     /// The barrier of the frame that this thread is in.
     static BARRIER: Cell<*const Barrier> = const { Cell::new(null()) };
+}
+
+/// How many frames have begun and not ended: whether a look for one's part in them is worth while.
+#[allow(clippy::disallowed_types, non_upper_case_globals, reason = "C reads it, by this name")]
+#[unsafe(no_mangle)]
+pub static filch_frames_: AtomicU32 = AtomicU32::new(0);
+
+/// Counts a frame.
+struct Counted;
+
+impl Counted {
+    fn begin() -> Self {
+        // Relaxed, here and below: a hint; the broadcast itself publishes the frame.
+        filch_frames_.fetch_add(1, Ordering::Relaxed);
+        Self
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        filch_frames_.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// A call that a program in C has made, with `size` bytes of context.
@@ -103,6 +128,7 @@ pub(crate) unsafe fn frame(pool: &ThreadPool, call: Call, on_every: bool) {
             });
         }
     }
+    let _counted = Counted::begin();
     if host::current_index().is_some() {
         filch::broadcast(run);
     } else {
@@ -119,6 +145,12 @@ pub extern "C" fn filch_barrier() {
     // SAFETY: the barrier outlives the frame, which this thread is in.
     let barrier = unsafe { BARRIER.get().as_ref() };
     barrier.expect("a barrier is for tasks that run together").wait();
+}
+
+/// Takes part in a frame that somebody has begun, if it has come to this worker.
+#[unsafe(no_mangle)]
+pub extern "C-unwind" fn filch_take_part_() {
+    host::run_posted();
 }
 
 /// A worker, or null words.

@@ -43,11 +43,18 @@ VOID_TASK_IMPL_1(increment, long *, count)
 
 VOID_TASK_0(nothing) { YIELD_NEWFRAME(); }
 
+/* What others may see of a spawned task that returns `result`. */
+static void look_at(Task *task, long result)
+{
+    CHECK(task->f != NULL);
+    if (TASK_IS_COMPLETED(task)) CHECK(TASK_IS_STOLEN(task) && *(long *)TASK_RESULT(task) == result);
+}
+
 /* In a function that is no task. */
 static long outside_a_task(int n)
 {
     LACE_VARS
-    SPAWN(fib, n);
+    look_at(SPAWN(fib, n), 55);
     SPAWN(nothing);
     long a = CALL(fib, n);
     DROP();
@@ -59,7 +66,7 @@ TASK_0(long, all)
     CHECK(lace_is_worker() && LACE_WORKER_ID >= 0 && LACE_WORKER_ID < (int)lace_workers());
     CHECK(lace_get_worker() == lace_get_worker());
     Task *task = SPAWN(sum, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14);
-    CHECK(task != NULL);
+    CHECK(task != NULL && LACE_TRNG != LACE_TRNG);
     CHECK(CALL(apply, TASK(fib), 10) == 55);
     CHECK(outside_a_task(10) == 110);
     return SYNC(sum);

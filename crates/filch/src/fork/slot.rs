@@ -71,6 +71,8 @@ const _: () = assert!(size_of::<Slot>() == 64);
 impl Slot {
     /// The offset of the function that runs the job.
     pub(crate) const RUN: usize = offset_of!(Self, job) + offset_of!(Job, run);
+    /// The offset of the state word.
+    pub(crate) const STATE: usize = offset_of!(Self, job) + offset_of!(Job, state);
     /// The offset of the storage.
     pub(crate) const ROOM: usize = offset_of!(Self, bytes);
 

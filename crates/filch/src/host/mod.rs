@@ -4,7 +4,8 @@
 //! Each worker has a [`Seat`], which the host gives to a thread, and the workers stay while a [`Lease`] exists. Jobs
 //! are spawned, in either order, or posted to one worker; a [`Countdown`] waits for them. [`join`] is as fast as
 //! [`filch::join`](crate::join()), but tells each branch whether it has moved, and always runs both branches. Code in
-//! other languages forks by the [`LAYOUT`] of the default pool, at a [`RawWorker`], and makes jobs that it [kicks](kick_jobs) later.
+//! other languages forks by the [`LAYOUT`] of the default pool, at a [`RawWorker`], and [kicks](kick_jobs)
+//! jobs that it has made before.
 //!
 //! ```
 //! use filch::inside::host::{self, Countdown, Fifo, Host, MayDangle};
@@ -237,6 +238,11 @@ pub fn workers_here() -> Option<usize> {
 pub fn run_one(everywhere: bool) -> Option<bool> {
     let reach = if everywhere { Reach::All } else { Reach::Own };
     Here::with(|here| here.run_one(reach))
+}
+
+/// Runs a job posted to the current worker, such as its part of a broadcast; returns whether there was one.
+pub fn run_posted() -> bool {
+    Here::with(|here| here.run_one(Reach::Mail)) == Some(true)
 }
 
 /// Whether the current worker has spawned jobs or forks that nobody has taken; `None` if the thread is not a worker. A

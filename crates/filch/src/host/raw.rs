@@ -25,7 +25,8 @@ use crate::fork::front::{Front, Meanwhile};
 use crate::fork::here::Here;
 use crate::fork::slot::Slot;
 use crate::pool::Split;
-use crate::protocol::{limits::Limits, state::Settled};
+use crate::protocol::limits::Limits;
+use crate::protocol::state::{KINDS, Settled};
 use crate::tasks::handle::{Worker, in_handle_style};
 use crate::tasks::levels::{Flat, Level};
 use crate::unwind::Payload;
@@ -36,11 +37,15 @@ use crate::unwind::Payload;
 /// ```
 /// assert!(filch::inside::host::LAYOUT.contains(&("SLOT_SIZE", 64)));
 /// ```
-pub const LAYOUT: [(&str, usize); 7] = [
+pub const LAYOUT: [(&str, usize); 11] = [
     ("SLOT_SIZE", size_of::<Slot>()),
     ("SLOT_RUN", Slot::RUN),
     ("SLOT_ROOM", Slot::ROOM),
     ("SLOT_ROOM_SIZE", size_of::<Slot>() - Slot::ROOM),
+    ("SLOT_STATE", Slot::STATE),
+    ("STATE_KIND", KINDS[0] as usize),
+    ("STATE_STOLEN", KINDS[1] as usize),
+    ("STATE_DONE", KINDS[2] as usize),
     ("FRONT_PUSH_LIMIT", offset_of!(Front, limits) + Limits::<Native>::OFFSETS[0]),
     ("FRONT_POP_LIMIT", offset_of!(Front, limits) + Limits::<Native>::OFFSETS[1]),
     // The slot for a task whose push the limits do not admit.
@@ -104,13 +109,20 @@ impl RawWorker {
         unsafe { Here::new(self.front.as_ref(), self.head) }
     }
 
-    /// Completes a push that the push limit did not admit. The task is in the front's scratch slot.
+    /// Completes a push that the push limit did not admit. The task is in the front's scratch slot. Returns the slot in
+    /// which it stays until it is popped, which is not on the stack if that is full or the head is unknown.
     ///
     /// # Safety
     /// As for [`worker`](Self::worker), and the scratch slot holds a task.
-    pub unsafe fn push(self) {
+    pub unsafe fn push(self) -> *mut u8 {
         // SAFETY: the caller's promise.
-        unsafe { push_any(self.front.as_ref(), self.head) };
+        unsafe {
+            let aside = self.here().home().aside();
+            let before = aside.len();
+            push_any(self.front.as_ref(), self.head);
+            let is_aside = aside.len() > before;
+            if is_aside { aside.newest_state().byte_sub(Slot::STATE).cast_mut().cast() } else { self.head.cast() }
+        }
     }
 
     /// Completes a pop: takes the task back, or waits until a thief has run it. Returns the slot that has the contents,

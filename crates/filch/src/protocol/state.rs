@@ -106,6 +106,10 @@ pub enum Taking {
     NotOffered,
 }
 
+/// For code in other languages, which may look at the state of a job of its own: the bits of the kind, and two kinds,
+/// that of a job whose thief runs it and that of one whose result is ready.
+pub const KINDS: [u64; 3] = [KIND, STOLEN, DONE];
+
 impl JobState<filch_memory::Native> {
     /// A fresh state, for a constant.
     #[allow(clippy::disallowed_types, clippy::declare_interior_mutable_const, reason = "a constant initial value")]
