@@ -40,8 +40,8 @@ typedef bool (*filch_job_fn_)(filch_job_worker_ *worker, void *captures, filch_t
 filch_team_ *filch_team_start_(size_t workers, uint32_t abi);
 void filch_team_stop_(filch_team_ *team);
 void filch_team_run_(filch_team_ *team, filch_job_fn_ body, void *context);
-void filch_job_create_(filch_job_worker_ *worker, const filch::job *parent, filch_job_fn_ function, const void *captures,
-    filch::job *job);
+void filch_job_create_(filch_job_worker_ *worker, const filch::job *parent, filch_job_fn_ function,
+    const void *captures, filch::job *job);
 void filch_job_kick_(filch_job_worker_ *worker, const filch::job *jobs, size_t count);
 void filch_job_wait_(filch_job_worker_ *worker, const filch::job *job);
 }

@@ -11,8 +11,8 @@
  * - A worker whose NEWFRAME or TOGETHER waits for the others to come may run tasks meanwhile: one that waits for that
  *   frame to end hangs.
  * - In a function that begins with LACE_VARS, and in a RUN within a task, forks take a slower path.
- * - Of the fields of WorkerP and Task there is only the task's f. TASK_RESULT is for tasks whose arguments and result fit
- *   48 bytes. There are no counters.
+ * - Of the fields of WorkerP and Task there is only the task's f. TASK_RESULT is for tasks whose arguments and result
+ *   fit 48 bytes. There are no counters.
  *
  * What must always hold: a task f is filch's task f_CALL.
  */

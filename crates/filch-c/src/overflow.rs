@@ -35,7 +35,7 @@ static WATCHES: LazyLock<bool> = LazyLock::new(|| {
 });
 
 thread_local! {
-    /// The addresses below this thread's stack that nobody may touch. It needs no destructor, so the handler may read it.
+    /// The addresses below this thread's stack that nobody may touch. Without a destructor, so the handler may read it.
     static GUARD: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
     static SECOND: Second = Second::new();
 }

@@ -1,5 +1,5 @@
-/* Lace, or filch by its names: tasks of C functions. A task spawns all branches but the last, calls that one, and syncs in the
- * reverse order. */
+/* Lace, or filch by its names: tasks of C functions. A task spawns all branches but the last, calls that one, and syncs
+ * in the reverse order. */
 
 #include <alloca.h>
 #include <lace.h>
