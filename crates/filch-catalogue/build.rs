@@ -7,7 +7,7 @@ fn main() {
     let compiler = compiler.and_then(|output| String::from_utf8(output.stdout).ok()).unwrap_or_default();
     set("COMPILER", compiler.trim());
     set("TARGET", &variable("TARGET"));
-    set("PROFILE", &format!("{}, opt-level {}", variable("PROFILE"), variable("OPT_LEVEL")));
+    set("PROFILE", &variable("PROFILE"));
     set("RUSTFLAGS", &variable("CARGO_ENCODED_RUSTFLAGS").replace('\u{1f}', " "));
     println!("cargo::rerun-if-changed=build.rs");
 }

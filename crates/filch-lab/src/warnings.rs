@@ -256,7 +256,7 @@ mod tests {
         (runs[0].others, runs[0].stolen) = (0.5, 0.2);
         assert_eq!(of(&runs), [Warning::Busy { processors: 0.5 }, Warning::Stolen { processors: 0.2 }]);
         let mut runs = quiet(&[1.0]);
-        runs[0].machine.profile = "debug, opt-level 1".to_owned();
+        runs[0].machine.profile = "debug".to_owned();
         assert_eq!(of(&runs), [Warning::Debug]);
         let mut runs = quiet(&[1.0, 1.0]);
         runs[1].commit = "def".to_owned();

@@ -25,7 +25,7 @@ pub struct Machine {
     pub compiler: String,
     /// The target of the measuring program.
     pub target: String,
-    /// The cargo profile of the measuring program, and its optimization level.
+    /// The cargo profile of the measuring program.
     pub profile: String,
     /// The compiler flags of the measuring program.
     pub rustflags: String,
