@@ -8,8 +8,6 @@
  * - If a worker's deque is full, its further tasks are not stolen; nothing ends the program.
  * - A frame of NEWFRAME or TOGETHER has workers of its own, one for each and on the same thread; so a task finds the
  *   thread-local variables of its worker.
- * - A worker whose NEWFRAME or TOGETHER waits for the others to come may run tasks meanwhile: one that waits for that
- *   frame to end hangs.
  * - In a function that begins with LACE_VARS, and in a RUN within a task, forks take a slower path.
  * - Of the fields of WorkerP and Task there is only the task's f. TASK_RESULT is for tasks whose arguments and result
  *   fit 48 bytes. There are no counters.

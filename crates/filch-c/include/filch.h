@@ -692,8 +692,9 @@ static inline void filch_keep_for_(std::exception_ptr &place)
 /* Anywhere: runs a task on a pool, and waits for it: FILCH_RUN(pool, name, arguments…). */
 #define FILCH_RUN(pool, ...) \
     FILCH_PASTE_(FILCH_FIRST_(__VA_ARGS__, ~), _run_on_)(pool, FILCH_RUN_ FILCH_REST_(__VA_ARGS__))
-/* The same, while all workers leave what they do, as soon as they wait, steal or are idle, and help; what they have
- * left is touched by nobody meanwhile. In a task, the pool is its own. */
+/* The same, once all workers have left what they do, as soon as they wait, steal or are idle; they help, and what they
+ * have left is touched by nobody meanwhile. In a task, the pool is its own. Frames come one after the other: a worker
+ * that waits to begin one takes part in those of others. Within one, FILCH_RUN on the pool runs the task at once. */
 #define FILCH_NEW_FRAME(pool, ...) \
     FILCH_PASTE_(FILCH_FIRST_(__VA_ARGS__, ~), _run_on_)(pool, FILCH_NEW_FRAME_ FILCH_REST_(__VA_ARGS__))
 /* The same, and every worker runs the task, of which the result, or the exception, is lost. They begin together and end

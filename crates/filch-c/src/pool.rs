@@ -10,7 +10,7 @@ use std::sync::Once;
 use filch::inside::host::{self, RawWorker};
 use filch::{Builder, ThreadPool, Wait};
 
-use crate::frames::{Call, frame};
+use crate::frames::{Call, frame, is_in_frame_of};
 use crate::layout::{ABI, RUN, TOGETHER};
 use crate::thrown::{Enter, IsSend, no_unwinding};
 
@@ -159,7 +159,7 @@ pub unsafe extern "C-unwind" fn filch_pool_stats(
 }
 
 /// Makes a call, and waits for it: on a worker, in handle style; or in a new [frame](crate::frames), on one worker or,
-/// with copies of the context, on all. The context has `size` bytes.
+/// with copies of the context, on all. In a frame, a call on its pool is made at once. The context has `size` bytes.
 ///
 /// # Safety
 /// The pool has been started and not stopped, or it is null; `enter` may run with its context on another thread.
@@ -174,10 +174,14 @@ pub unsafe extern "C-unwind" fn filch_run_(
 ) {
     // SAFETY: the caller's promise.
     let pool = unsafe { pool(on) };
+    let call = Call { enter, context, size, unwinds };
     if way != RUN {
         // SAFETY: the caller's promises.
-        unsafe { frame(pool, Call { enter, context, size, unwinds }, way == TOGETHER) };
-        return;
+        return unsafe { frame(pool, call, way == TOGETHER) };
+    }
+    if is_in_frame_of(pool) {
+        // SAFETY: the caller's promises; this thread is a worker of the frame.
+        return unsafe { call.make(context) };
     }
     let context = IsSend(context);
     pool.run(|mut worker| {

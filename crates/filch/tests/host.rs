@@ -13,8 +13,8 @@ use std::thread;
 
 use common::{throw, thrown_by, wait_for, watchdog};
 use filch::inside::host::{
-    Countdown, Crew, Fifo, Host, Lease, MayDangle, Seat, Thread, current_index, has_pending, join, run_one,
-    workers_here,
+    Countdown, Crew, Fifo, Host, Lease, MayDangle, Seat, Thread, address_here, broadcast_confined, current_index,
+    has_pending, join, run_one, workers_here,
 };
 use filch::pool::{Heartbeat, Queued, Request, Split, Wool};
 use filch::{Builder, Wait};
@@ -507,4 +507,32 @@ fn a_worker_of_one_crew_may_wait_for_another() {
             assert_eq!(depth, 2);
         });
     });
+}
+
+#[test]
+fn a_confined_wait_runs_only_what_is_posted() {
+    let _watchdog = watchdog("confined waits");
+    let pool = filch::ThreadPool::new(1).unwrap();
+    let other = filch::ThreadPool::new(2).unwrap();
+    assert_eq!(address_here(&pool), pool.install(|| address_here(&other)));
+    assert_ne!(address_here(&pool), address_here(&other));
+    let (spawned, reached) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let count = |_| _ = reached.fetch_add(1, SeqCst);
+    pool.install(|| {
+        filch::scope(|s| {
+            s.spawn(|_| _ = spawned.fetch_add(1, SeqCst));
+            broadcast_confined(&other, count);
+            assert_eq!((spawned.load(SeqCst), reached.load(SeqCst)), (0, 1), "on the current pool");
+            let wait = Countdown::new(1);
+            thread::scope(|outside| {
+                // SAFETY: the countdown outlives the thread, which ends it once.
+                outside.spawn(|| unsafe { Countdown::end(&raw const wait) });
+                wait.wait_confined();
+            });
+            assert_eq!(spawned.load(SeqCst), 0);
+        });
+    });
+    assert_eq!(spawned.load(SeqCst), 1);
+    broadcast_confined(&other, count);
+    assert_eq!(reached.load(SeqCst), 3, "outside");
 }

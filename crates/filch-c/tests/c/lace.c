@@ -97,6 +97,65 @@ VOID_TASK_2(frames, int, depth, long *, count)
     SYNC(frames);
 }
 
+/* A store that tasks fill. Who finds it full empties it while all others have left what they do, as Sylvan does. */
+static int is_collecting;
+static long room, users, collections;
+
+VOID_TASK_1(collect, int, workers)
+{
+    CHECK(__atomic_load_n(&users, __ATOMIC_SEQ_CST) == 0);
+    long swept = 0;
+    TOGETHER(increment, &swept);
+    CHECK(swept == workers && RUN(fib, 5) == 5);
+    collections++;
+    __atomic_store_n(&room, 50, __ATOMIC_SEQ_CST);
+}
+
+/* Counts the user meanwhile; whether there was room. */
+static int fill(void)
+{
+    __atomic_fetch_add(&users, 1, __ATOMIC_SEQ_CST);
+    for (volatile int i = 0; i < 100; i++) {}
+    int had_room = __atomic_fetch_sub(&room, 1, __ATOMIC_SEQ_CST) > 0;
+    __atomic_fetch_sub(&users, 1, __ATOMIC_SEQ_CST);
+    return had_room;
+}
+
+TASK_2(long, leaves, int, depth, int, workers)
+{
+    YIELD_NEWFRAME();
+    while (!fill()) {
+        int off = 0;
+        if (__atomic_compare_exchange_n(&is_collecting, &off, 1, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+            NEWFRAME(collect, workers);
+            __atomic_store_n(&is_collecting, 0, __ATOMIC_SEQ_CST);
+        } else {
+            while (__atomic_load_n(&is_collecting, __ATOMIC_SEQ_CST)) YIELD_NEWFRAME();
+        }
+    }
+    if (depth == 0) return 1;
+    SPAWN(leaves, depth - 1, workers);
+    long a = CALL(leaves, depth - 1, workers);
+    return a + SYNC(leaves);
+}
+
+/* Frames from outside. */
+static void *from_outside(void *unused)
+{
+    for (int i = 0; i < 5; i++) CHECK(NEWFRAME(fib, 5) == 5);
+    return unused;
+}
+
+static void collects(int workers)
+{
+    pthread_t threads[2];
+    room = collections = 0;
+    for (int i = 0; i < 2; i++) CHECK(pthread_create(&threads[i], NULL, from_outside, NULL) == 0);
+    CHECK(RUN(leaves, 8, workers) == 1 << 8);
+    for (int i = 0; i < 2; i++) CHECK(pthread_join(threads[i], NULL) == 0);
+    CHECK(collections > (1 << 9) / 50);
+}
+
 static long together_in(int depth)
 {
     return depth == 0 ? 0 : together_in(depth - 1) + (depth % 2 ? together_in(depth - 1) : 1);
@@ -124,6 +183,7 @@ int main(int argc, char **argv)
         count = 0;
         RUN(frames, 6, &count);
         CHECK(count == together_in(6) * workers);
+        collects(workers);
         lace_stop();
     }
     return 0;

@@ -63,11 +63,14 @@ use std::any::type_name;
 use std::marker::PhantomData;
 use std::path::Path;
 
-use crate::fork::front::{Outside, Reach};
+use crossbeam_queue::SegQueue;
+
+use crate::fork::front::{Only, Outside, Reach};
 use crate::fork::here::{Any, Here};
 use crate::fork::{fast_path, job::Body};
 use crate::machine::processors::{self, Allowed, Places, ROOT};
-use crate::threads::builder::Builder;
+use crate::shared::common::Common;
+use crate::threads::{builder::Builder, thread_pool::ThreadPool};
 use crate::worker::latch::{self, Latch, Waiter};
 use crate::worker::{home::current_home, plumbing::Pool, strands};
 
@@ -145,8 +148,21 @@ impl Countdown {
     /// # Panics
     /// If another thread made the countdown.
     pub fn wait(&self) {
+        self.wait_with(None);
+    }
+
+    /// Waits until all things have ended. A worker meanwhile runs only jobs that are [posted](Crew::post) to it; other
+    /// threads sleep.
+    ///
+    /// # Panics
+    /// As [`Countdown::wait`].
+    pub fn wait_confined(&self) {
+        self.wait_with(Some(&SegQueue::new()));
+    }
+
+    fn wait_with(&self, only: Only<'_>) {
         assert!(self.0.waiter().is_current(), "only the thread that made a countdown can wait for it");
-        latch::wait(&self.0, None, false);
+        latch::wait(&self.0, only, false);
     }
 }
 
@@ -230,6 +246,28 @@ pub fn outside<R>(f: impl FnOnce() -> R) -> R {
 /// Returns the number of workers of the current thread's pool.
 pub fn workers_here() -> Option<usize> {
     current_home().map(|home| home.common.workers())
+}
+
+/// Calls `f` with what the workers of the current thread's pool share or, outside all pools, those of `other`.
+fn with_common<P: Pool, R>(other: &ThreadPool<P>, f: impl FnOnce(&Common) -> R) -> R {
+    match current_home() {
+        Some(home) => f(&home.common),
+        None => f(&other.common),
+    }
+}
+
+/// Returns the address of what the workers of the current thread's pool share or, outside all pools, those of `other`.
+pub fn address_here<P: Pool>(other: &ThreadPool<P>) -> usize {
+    with_common(other, |common| (&raw const *common).addr())
+}
+
+/// Runs `op` once on every worker of the current thread's pool or, outside all pools, of `other`, with the worker's
+/// number. A worker that waits for the others runs only jobs [posted](Crew::post) to it, whatever its strategy.
+///
+/// # Panics
+/// As [`ThreadPool::broadcast`].
+pub fn broadcast_confined<P: Pool>(other: &ThreadPool<P>, op: impl Fn(usize) + Sync) {
+    with_common(other, |common| common.broadcast(true, &op));
 }
 
 /// Runs one job on the current worker, in the middle of its current task; returns whether there was one, or `None` if
