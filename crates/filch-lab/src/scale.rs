@@ -32,6 +32,16 @@ pub(crate) struct Recording {
     graph: Option<String>,
     /// What moving a task costs where it was recorded; `None` if that was not measured.
     pub(crate) costs: Option<Costs>,
+    /// `None` if that was not measured.
+    pub(crate) capacity: Option<Capacity>,
+}
+
+/// How many times as fast a machine's processors run copies of the sequential program side by side as one of them runs
+/// it: less than there are if copies take memory, caches or power from each other.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+pub(crate) struct Capacity {
+    pub(crate) processors: usize,
+    pub(crate) times: f64,
 }
 
 /// A part of a program; the rest has no name.

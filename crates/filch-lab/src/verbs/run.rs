@@ -146,13 +146,13 @@ fn measure(flags: &Flags, job: &Job, take: &mut dyn FnMut(Run) -> Result) -> Res
     let mut right = None;
     if scheduler.is_foreign() {
         let order = Scheduler::Serial.order(program, 1, Placement::Free);
-        ask(&Scheduler::Serial, &order, Placement::Free, 1, &mut |_, ran| {
+        ask(&Scheduler::Serial, &order, Placement::Free, (1, 1), &mut |_, ran| {
             right = Some(ran.answer);
             Ok(())
         })?;
     }
     let mut repeat = 0;
-    ask(scheduler, &order, placement, flags.repeat as usize, &mut |hello, ran| {
+    ask(scheduler, &order, placement, (1, flags.repeat as usize), &mut |hello, ran| {
         let mut run = Occasion { repeat, ..occasion }.ran(hello, ran);
         repeat += 1;
         if let Some(right) = &right {
@@ -162,16 +162,16 @@ fn measure(flags: &Flags, job: &Job, take: &mut dyn FnMut(Run) -> Result) -> Res
     })
 }
 
-/// Has a scheduler run a program.
+/// Has so many copies of a scheduler run a program so many times.
 pub(super) fn ask(
     scheduler: &Scheduler,
     order: &Order,
     placement: Placement,
-    repeats: usize,
+    (copies, repeats): (usize, usize),
     take: &mut dyn FnMut(&Hello, Ran) -> Result,
 ) -> Result {
     let runner = scheduler.runner().path()?;
-    let asked = Asked { runner: &runner, order, copies: 1, repeats, limit: None };
+    let asked = Asked { runner: &runner, order, copies, repeats, limit: None };
     asked.run(take).map_err(|trouble| match trouble {
         Trouble::Refused(why) => usage(why),
         Trouble::Broken(why) => Error::FailedBecause(format!("{} failed: {why}", scheduler.identity(placement))),

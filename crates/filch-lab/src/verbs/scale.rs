@@ -5,15 +5,21 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use filch_catalogue::console::table;
+use filch_catalogue::protocol::{Order, Ran, cores};
 use filch_sim::forecast::Pool;
 use serde::Serialize;
 
+use super::run::ask;
 use crate::error::{Error, Result, usage};
 use crate::export::html::scale_page;
 use crate::export::json::{Lines, check_writable, text, write_file};
-use crate::flags::Scale as Flags;
+use crate::flags::{Scale as Flags, Size};
+use crate::identity::Placement;
+use crate::programs::{fits, parse};
 use crate::runners::{self, Executable};
-use crate::scale::{Costs, Forecast, Recording};
+use crate::scale::{Capacity, Costs, Forecast, Recording};
+use crate::scheduler::Scheduler;
+use crate::stats::Sample;
 use crate::terminal::{colour, count, significant};
 
 /// What is written of a recording, from which it can be read again.
@@ -63,7 +69,10 @@ fn record(flags: &Flags) -> Result<Vec<Recording>> {
         all.push(run(command)?);
     }
     if !programs.is_empty() || all.iter().any(|recording| recording.costs.is_none()) {
-        let (costs, recorded) = probe(&programs, flags)?;
+        let (costs, mut recorded) = probe(&programs, flags)?;
+        for (recording, program) in recorded.iter_mut().zip(&programs) {
+            recording.capacity = capacity(program, if flags.quick { Size::Quick } else { Size::Small })?;
+        }
         all.extend(recorded);
         all.iter_mut().for_each(|recording| _ = recording.costs.get_or_insert_with(|| costs.clone()));
     }
@@ -72,7 +81,7 @@ fn record(flags: &Flags) -> Result<Vec<Recording>> {
 
 /// Has the probe measure the costs of tasks here, and record these programs.
 fn probe(programs: &[&String], flags: &Flags) -> Result<(Costs, Vec<Recording>)> {
-    runners::ready(&[Executable::Probe].into(), !flags.output.quiet)?;
+    runners::ready(&[Executable::Probe, Scheduler::Serial.runner()].into(), !flags.output.quiet)?;
     let path = Executable::Probe.path()?;
     let mut command = Command::new(&path);
     command.arg("scale").args(programs).args(flags.quick.then_some("--quick"));
@@ -93,6 +102,32 @@ fn probe(programs: &[&String], flags: &Flags) -> Result<(Costs, Vec<Recording>)>
     let mut lines = text.lines();
     let costs = serde_json::from_str(lines.next().unwrap_or_default()).map_err(wrong)?;
     Ok((costs, lines.map(|line| serde_json::from_str(line).map_err(wrong)).collect::<Result<_>>()?))
+}
+
+/// Runs a copy of the sequential program on each processor, and one alone, by turns; `None` if there is one processor,
+/// or too little memory.
+fn capacity(program: &str, size: Size) -> Result<Option<Capacity>> {
+    const ROUNDS: usize = 3;
+    /// Seconds of a visit to a copy.
+    const ENOUGH: f64 = 0.05;
+    let (program, processors) = (parse(program, size)?, cores());
+    if processors == 1 || fits(&program, processors).is_err() {
+        return Ok(None);
+    }
+    let order = Order { warmup: 1, ..Scheduler::Serial.order(&program, 1, Placement::Free) };
+    let mean = |copies, repeats| -> Result<f64> {
+        let mut all = Vec::new();
+        let take = &mut |_: &_, ran: Ran| {
+            all.push(ran.seconds);
+            Ok(())
+        };
+        ask(&Scheduler::Serial, &order, Placement::Free, (copies, repeats), take)?;
+        Ok(all.iter().sum::<f64>() / all.len() as f64)
+    };
+    let repeats = (ENOUGH / mean(1, 1)?).ceil().clamp(1.0, 50.0) as usize;
+    let round = |_| Ok(processors as f64 * mean(1, repeats)? / mean(processors, repeats)?);
+    let rounds = (0..ROUNDS).map(round).collect::<Result<Vec<f64>>>()?;
+    Ok(Sample::of(rounds).map(|sample| Capacity { processors, times: sample.median }))
 }
 
 /// Runs a program over filch's rayon-core, which records itself.
@@ -142,6 +177,10 @@ fn recordings(file: &Path) -> Result<Vec<Recording>> {
 /// Returns the tables and the sentences, for a terminal.
 fn told(all: &[(Recording, Vec<Forecast>)], before: Option<&[Recording]>, workers: &[usize]) -> String {
     let mut heads = vec!["program", "work", "span", "parallelism", "burdened", "forks", "median grain"];
+    let has_capacity = all.iter().any(|(recording, _)| recording.capacity.is_some());
+    if has_capacity {
+        heads.push("capacity");
+    }
     if before.is_some() {
         heads.extend(["work, of before", "span, of before"]);
     }
@@ -156,6 +195,10 @@ fn told(all: &[(Recording, Vec<Forecast>)], before: Option<&[Recording]>, worker
             count(recording.forks as f64),
             long(recording.median_grain),
         ];
+        if has_capacity {
+            let told = |of: Capacity| format!("C{} {}", of.processors, significant(of.times));
+            row.push(recording.capacity.map_or_else(|| "–".to_owned(), told));
+        }
         if let Some(before) = before {
             let former = before.iter().find(|former| former.program == recording.program);
             let of = |part: fn(&Recording) -> u64| {

@@ -30,7 +30,7 @@ pub(super) fn trace(flags: &Flags) -> Result {
     let file = std::path::absolute(&flags.output).map_err(|error| usage(error.to_string()))?;
     let mut ran = None;
     let order = Order { timeline: Some(file), ..order };
-    ask(&scheduler, &order, placement, 1, &mut |_, one| {
+    ask(&scheduler, &order, placement, (1, 1), &mut |_, one| {
         ran = Some(one);
         Ok(())
     })?;

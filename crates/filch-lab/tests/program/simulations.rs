@@ -48,6 +48,9 @@ fn recordings_are_forecast_again_and_compared() {
     assert!(said.contains("fib:n=20: More than ") && said.contains("forecast of speed-up"), "{said}");
     let first = lines(&std::fs::read_to_string(folder().join(file)).expect("the file"));
     assert_eq!(first[0]["forks"], 10_945);
+    if std::thread::available_parallelism().is_ok_and(|processors| processors.get() > 1) {
+        assert!(said.contains("capacity") && first[0]["capacity"]["times"].as_f64().expect("a number") > 0.0, "{said}");
+    }
     let again = ["scale", file, "--against", file, "--workers", "1,2,1024", "--pools", "split,pdq-r", "-o", page];
     let said = stdout(&well(&again));
     assert!(said.contains("work, of before") && said.contains("1.00") && said.contains("on 1024"), "{said}");

@@ -4,7 +4,7 @@ use maud::{Markup, PreEscaped, html};
 
 use super::{about, bar, listing, whole};
 use crate::export::svg::{self, Chart, Look, Series};
-use crate::scale::{Forecast, Recording};
+use crate::scale::{Capacity, Forecast, Recording};
 use crate::terminal::{count, significant};
 
 /// Returns the page of these recordings with their forecasts.
@@ -34,12 +34,18 @@ pub(crate) fn scale_page(all: &[(Recording, Vec<Forecast>)]) -> String {
 
 fn program(index: usize, recording: &Recording, forecast: &[Forecast]) -> Markup {
     let long = |length: u64| recording.long(length as f64);
-    let facts = [
-        (significant(recording.parallelism()), "parallelism: no number of workers gives a greater speed-up"),
-        (significant(recording.burdened_parallelism()), "of it is left if each fork costs a theft"),
-        (long(recording.work), "work: what one worker takes"),
-        (long(recording.span), "span: what must follow one another"),
+    let mut facts = vec![
+        (significant(recording.parallelism()), "parallelism: no number of workers gives a greater speed-up".to_owned()),
+        (significant(recording.burdened_parallelism()), "of it is left if each fork costs a theft".to_owned()),
+        (long(recording.work), "work: what one worker takes".to_owned()),
+        (long(recording.span), "span: what must follow one another".to_owned()),
     ];
+    facts.extend(recording.capacity.map(|Capacity { processors, times }| {
+        let says = format!(
+            "times as fast do {processors} processors here run copies of it as one: no scheduler gains more from them"
+        );
+        (significant(times), says)
+    }));
     let plot = curve(recording, forecast);
     html! {
         section class="card" id={ "p" (index) } {
@@ -91,6 +97,11 @@ fn curve(recording: &Recording, forecast: &[Forecast]) -> Option<String> {
         points: pools.first()?.iter().map(|one| (one.workers as f64, recording.law(one.workers))).collect(),
         look: Look::Dashes,
     });
+    series.extend(recording.capacity.map(|Capacity { processors, times }| Series {
+        name: "capacity here".to_owned(),
+        points: vec![(processors as f64, times)],
+        look: Look::Dots,
+    }));
     let title = format!("Speed-up of {} by workers", recording.program);
     Chart { title, across: "workers", up: "speed-up", doubles: true, series, references: Vec::new() }.draw()
 }
@@ -167,8 +178,8 @@ fn limits() -> Markup {
             h2 { "What this cannot know" }
             p {
                 "Strands take as long as they did alone. On more processors they share caches, memory and power: a program that is bound "
-                "by memory stops earlier. Compare the parallel capacity of your machine (C2, C4, … in " code { "filch compare" } "): "
-                "no scheduler exceeds it."
+                "by memory stops earlier. Its capacity here, where it was measured, says how much they take from each other: no "
+                "scheduler exceeds it."
             }
             p { "A task that waits for another by a lock or a channel seems not to wait." }
         }
@@ -186,10 +197,20 @@ mod tests {
         let pools = ["split", "pdq-r"].map(|pool| pool.parse().unwrap());
         let forecast = recording.forecast(&pools, &[1, 2, 4], &costs()).unwrap();
         recording.costs = Some(costs());
+        recording.capacity = Some(Capacity { processors: 2, times: 1.87 });
         let page = scale_page(&[(recording, forecast)]);
         assert!(page.starts_with("<!DOCTYPE html>") && page.trim_end().ends_with("</html>"));
         assert!(!page.contains("http://") && !page.contains("https://") && !page.contains("<p>&lt;p&gt;<"));
-        for part in ["More than 3 workers will not help.", "&lt;p&gt;", "pdq-r", "merge", "the laws", "3 strands"] {
+        for part in [
+            "More than 3 workers will not help.",
+            "&lt;p&gt;",
+            "pdq-r",
+            "merge",
+            "the laws",
+            "3 strands",
+            "1.87",
+            "capacity here",
+        ] {
             assert!(page.contains(part), "{part}");
         }
         for tag in ["section", "figure", "svg", "g", "text", "td"] {
