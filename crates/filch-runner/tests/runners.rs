@@ -251,6 +251,7 @@ const VALUES: &[(&str, &str)] = &[
     ("shrink", "all"),
     ("moves", "half-stores"),
     ("share", "half"),
+    ("share", "chunk"),
     ("share", "one"),
     ("share", "all"),
     ("spare", "0"),
