@@ -35,8 +35,12 @@ int main(void)
     settings.workers = 2;
     filch_pool *pool = filch_pool_start(&settings);
     if (!pool) return 2;
+#ifdef __EXCEPTIONS
     for (int round = 0; round < 50; round++)
         if (rust_catches(pool, panics) != 8) return 1;
+#else
+    FILCH_RUN(pool, panics, 7, 0);
+#endif
     filch_pool_stop(pool);
     return 0;
 }
