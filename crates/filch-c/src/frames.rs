@@ -5,8 +5,8 @@
 //! crew.
 //!
 //! The thread that begins a frame may hold what others wait for until the frame is over, such as the flag that says
-//! that a collection of garbage is on. So a worker in [`frame`] runs no task of its pool, but takes part in frames: its
-//! own, and while it waits for its [turn](Turn) to begin that, those of others.
+//! that a collection of garbage is on. So a worker in `frame` runs no task of its pool, but takes part in frames: its
+//! own, and while it waits for its turn to begin that, those of others.
 //!
 //! Invariants:
 //! * Of the frames of one pool, or of one enclosing frame, one at most has begun and not ended.
