@@ -146,13 +146,7 @@ private:
         }
     }
 
-    struct stop {
-        void operator()(filch_team_ *team) const
-        {
-            filch_team_stop_(team);
-        }
-    };
-    std::unique_ptr<filch_team_, stop> started;
+    std::unique_ptr<filch_team_, detail::stopped_by<filch_team_stop_>> started;
 };
 
 } // namespace filch

@@ -138,6 +138,14 @@ struct guard {
     }
 };
 
+/// Stops what a pointer owns.
+template <auto stop> struct stopped_by {
+    template <class T> void operator()(T *started) const
+    {
+        stop(started);
+    }
+};
+
 } // namespace detail
 
 /// Runs both branches, perhaps in parallel, each with the worker that it may fork at. Returns both results, with
@@ -273,13 +281,7 @@ private:
         return settings;
     }
 
-    struct stop {
-        void operator()(filch_pool *pool) const
-        {
-            filch_pool_stop(pool);
-        }
-    };
-    std::unique_ptr<filch_pool, stop> started;
+    std::unique_ptr<filch_pool, detail::stopped_by<filch_pool_stop>> started;
 };
 
 } // namespace filch

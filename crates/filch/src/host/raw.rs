@@ -85,7 +85,8 @@ impl RawWorker {
         Here::with(|here| here.of_pool().map(at))
     }
 
-    /// Returns the front and the head, which a task written in C takes as its first two arguments.
+    /// Returns the front and the head, which a task written in C takes as its first two arguments. If the task may
+    /// panic, it must be compiled with `-fexceptions`: otherwise the panic leaves its forks on the stack.
     #[inline(always)]
     pub fn words(self) -> (*const (), *const ()) {
         (self.front.as_ptr().cast(), self.head.cast())

@@ -35,16 +35,14 @@ pub(crate) fn scale_page(all: &[(Recording, Vec<Forecast>)]) -> String {
 fn program(index: usize, recording: &Recording, forecast: &[Forecast]) -> Markup {
     let long = |length: u64| recording.long(length as f64);
     let mut facts = vec![
-        (significant(recording.parallelism()), "parallelism: no number of workers gives a greater speed-up".to_owned()),
-        (significant(recording.burdened_parallelism()), "of it is left if each fork costs a theft".to_owned()),
-        (long(recording.work), "work: what one worker takes".to_owned()),
-        (long(recording.span), "span: what must follow one another".to_owned()),
+        (significant(recording.parallelism()), "parallelism: no number of workers gives a greater speed-up"),
+        (significant(recording.burdened_parallelism()), "of it is left if each fork costs a theft"),
+        (long(recording.work), "work: what one worker takes"),
+        (long(recording.span), "span: what must follow one another"),
     ];
     facts.extend(recording.capacity.map(|Capacity { processors, times }| {
-        let says = format!(
-            "times as fast do {processors} processors here run copies of it as one: no scheduler gains more from them"
-        );
-        (significant(times), says)
+        let figure = format!("C{processors} {}", significant(times));
+        (figure, "capacity here: how many times as much of it all processors together do as one")
     }));
     let plot = curve(recording, forecast);
     html! {
