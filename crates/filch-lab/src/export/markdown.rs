@@ -110,6 +110,7 @@ impl Pages<'_> {
             index,
             "- [Questions of our own]({OWN})\n\
              - [Rivals](rivals.md): other schedulers beside filch\n\
+             - [Published libraries](libraries.md): programs that use rayon, on the drop-in beside rayon-core\n\
              - [Mutations](mutation.md): which small mistakes in the sources the tests find"
         );
         pages.insert(0, (INDEX.to_owned(), index));
