@@ -12,8 +12,8 @@ use super::slot::Slot;
 
 /// Completes a push that the limits did not admit. The task is in the front's scratch slot.
 ///
-/// The table's function cannot unwind, so its calls need no landing pad, and the compiler moves them out of the way even
-/// if they are nested in another fork. Nothing in it panics unless the pool is broken.
+/// The table's function cannot unwind, so its calls need no landing pad, and the compiler moves them out of the way
+/// even if they are nested in another fork. Nothing in it panics unless the pool is broken.
 ///
 /// # Safety
 /// The current thread is the worker of `front`, at this head; and the scratch slot holds a task.

@@ -113,8 +113,8 @@ pub unsafe trait Plumbing: Known + Send + Sync {
     /// `job` is the newest job that was pushed there and has not been joined.
     unsafe fn take_word_back(here: &Here<'_, Self>, job: NonNull<Job>) -> bool;
 
-    /// Says how the newest fork through the word queue, whose job could not be taken back, was settled here; `None` if a
-    /// thief has the job.
+    /// Says how the newest fork through the word queue, whose job could not be taken back, was settled here; `None` if
+    /// a thief has the job.
     ///
     /// # Safety
     /// As [`Plumbing::take_word_back`]; and the job holds its work.
