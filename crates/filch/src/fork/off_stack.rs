@@ -17,7 +17,7 @@ use crate::protocol::state::JobState;
 /// The slots of one worker's forks that are not on its task stack.
 #[derive(Default)]
 pub(crate) struct Aside {
-    slots: UnsafeCell<Slots>,
+    lists: UnsafeCell<Lists>,
     /// The number of forks that are here because the task stack is full.
     overflow: Cell<usize>,
     /// Forks that the worker has run before their joins, newest last: each with the index of its former slot on the
@@ -26,39 +26,20 @@ pub(crate) struct Aside {
 }
 
 #[derive(Default)]
-struct Slots {
-    /// The slots of the forks in progress, newest last, and whether thieves may have seen each fork; then spare slots.
-    /// Each slot was leaked from a box.
-    slots: Vec<(NonNull<Slot>, bool)>,
-    /// The number of forks in progress.
-    kept: usize,
+struct Lists {
+    /// Forks in progress, newest last, and whether thieves may have seen each.
+    kept: Vec<(NonNull<Slot>, bool)>,
+    /// Spare slots. Each was leaked from a box.
+    spare: Vec<NonNull<Slot>>,
 }
 
-impl Slots {
-    /// Adds a spare slot, so that it is the next to be used.
-    fn add(&mut self, slot: NonNull<Slot>) {
-        self.slots.push((slot, false));
-        let last = self.slots.len() - 1;
-        self.slots.swap(self.kept, last);
-    }
-
-    /// Removes the next spare slot, if there is one.
-    fn remove(&mut self) -> Option<NonNull<Slot>> {
-        if self.kept < self.slots.len() { Some(self.slots.swap_remove(self.kept).0) } else { None }
-    }
-}
-
-impl Drop for Slots {
+impl Drop for Lists {
     fn drop(&mut self) {
-        for (slot, _) in self.slots.drain(..) {
-            // SAFETY: `new_slot` leaked the slot from a box, and nobody uses it any more.
+        for slot in self.spare.drain(..) {
+            // SAFETY: `Own::spare` leaked the slot from a box, and nobody uses it any more.
             drop(unsafe { Box::from_raw(slot.as_ptr()) });
         }
     }
-}
-
-fn new_slot() -> NonNull<Slot> {
-    NonNull::from(Box::leak(Box::new(Slot::empty())))
 }
 
 impl Aside {
@@ -69,40 +50,33 @@ impl Aside {
 }
 
 impl Own<'_, Aside> {
-    /// Gives `f` the slots, and `item`.
+    /// Gives `f` the lists, and `item`.
     #[inline(always)]
-    fn with<T, R>(self, item: T, f: fn(&mut Slots, T) -> R) -> R {
-        // SAFETY: only this thread uses the slots; and `f`, which captures nothing, does not come back here.
-        f(unsafe { &mut *self.slots.get() }, item)
+    fn with<T, R>(self, item: T, f: fn(&mut Lists, T) -> R) -> R {
+        // SAFETY: only this thread uses the lists; and `f`, which captures nothing, does not come back here.
+        f(unsafe { &mut *self.lists.get() }, item)
     }
 
     /// Returns the number of forks in progress here.
     pub(crate) fn len(self) -> usize {
-        self.with((), |slots, ()| slots.kept)
+        self.with((), |lists, ()| lists.kept.len())
     }
 
-    /// Moves the fork from `scratch` to a slot that stays where it is until the fork is [taken back](Self::take_back).
-    /// `push` returns whether it has shown the fork to thieves; it forks nothing.
-    #[inline(always)]
+    /// Moves the fork from `scratch` to a slot that stays where it is until the fork is [taken back](Self::recycle).
+    /// `push` returns whether it has shown the fork to thieves.
     pub(crate) fn keep(self, scratch: &Slot, push: impl FnOnce(NonNull<Job>) -> bool) {
-        let spare = self.with((), |slots, ()| slots.slots.get(slots.kept).map(|(slot, _)| *slot));
-        let slot = spare.unwrap_or_else(|| self.grow());
+        let slot = self.spare();
         // SAFETY: nobody else uses the slot, nor this thread's scratch slot.
         unsafe { slot.as_ref().fill_from(scratch) };
         let pushed = push(slot.cast());
-        self.with(pushed, |slots, pushed| {
-            slots.slots[slots.kept].1 = pushed;
-            slots.kept += 1;
-        });
+        self.with((slot, pushed), |lists, fork| lists.kept.push(fork));
     }
 
-    /// Adds a spare slot, and returns it.
-    #[cold]
-    #[inline(never)]
-    fn grow(self) -> NonNull<Slot> {
-        let slot = new_slot();
-        self.with(slot, Slots::add);
-        slot
+    /// Returns a spare slot.
+    #[inline]
+    fn spare(self) -> NonNull<Slot> {
+        let spare = self.with((), |lists, ()| lists.spare.pop());
+        spare.unwrap_or_else(|| NonNull::from(Box::leak(Box::new(Slot::empty()))))
     }
 
     /// Gives `f` the list of the forks that have been run early.
@@ -119,7 +93,7 @@ impl Own<'_, Aside> {
         slot: &Slot,
         recall: impl FnOnce(&mut dyn FnMut()) -> bool,
     ) -> Option<NonNull<Job>> {
-        let spare = self.with((), |slots, ()| slots.remove()).unwrap_or_else(new_slot);
+        let spare = self.spare();
         // SAFETY: nobody else uses the spare slot, nor the slot on the stack while `recall` calls this.
         let mut take = || unsafe {
             spare.as_ref().fill_from(slot);
@@ -132,7 +106,7 @@ impl Own<'_, Aside> {
             });
             return Some(spare.cast());
         }
-        self.with(spare, Slots::add);
+        self.with(spare, |lists, slot| lists.spare.push(slot));
         None
     }
 
@@ -157,52 +131,29 @@ impl Own<'_, Aside> {
 
     /// Returns the state of the newest kept fork.
     pub(crate) fn newest_state(self) -> *const JobState<Native> {
-        let newest = |slots: &mut Slots, ()| Some(slots.slots[slots.kept.checked_sub(1)?].0);
-        let slot = self.with((), newest).expect("forks and joins are nested");
+        let newest = self.with((), |lists, ()| lists.kept.last().map(|(slot, _)| *slot));
+        let slot = newest.expect("forks and joins are nested");
         // SAFETY: a kept slot is alive.
         unsafe { &raw const (*slot.as_ptr()).job.state }
     }
 
-    /// Ends the newest kept fork; returns its slot, which is the next spare one, and whether thieves may have seen the
-    /// fork.
-    #[inline(always)]
+    /// Removes the newest kept fork from the list; returns its slot, and whether thieves may have seen it.
     pub(crate) fn newest(self) -> (NonNull<Slot>, bool) {
-        self.with((), |slots, ()| {
-            slots.kept = slots.kept.checked_sub(1).expect("forks and joins are nested");
-            slots.slots[slots.kept]
-        })
+        self.with((), |lists, ()| lists.kept.pop()).expect("forks and joins are nested")
     }
 
-    /// Runs `f` while the next spare slot is still in use.
-    pub(crate) fn in_use<R>(self, f: impl FnOnce() -> R) -> R {
-        let slot = self.with((), |slots, ()| slots.remove());
-        let result = f();
-        self.with(slot.expect("there is one"), Slots::add);
-        result
-    }
-
-    /// Moves the contents of a slot whose fork has ended to `scratch`.
+    /// Moves a slot's contents to `scratch`, and takes the slot back.
     ///
     /// # Safety
     /// The slot comes from [`newest`](Self::newest) or [`ran_early`](Self::ran_early), and its job is settled or was
     /// not stolen.
-    #[inline(always)]
-    pub(crate) unsafe fn take_back(self, slot: NonNull<Slot>, scratch: &Slot) {
+    pub(crate) unsafe fn recycle(self, slot: NonNull<Slot>, scratch: &Slot) {
         // SAFETY: the slot is this worker's again, as is the scratch slot.
         unsafe {
             slot.as_ref().job.state.reset();
             scratch.fill_from(slot.as_ref());
         }
-    }
-
-    /// As [`take_back`](Self::take_back), for a fork that has been run early.
-    ///
-    /// # Safety
-    /// As there.
-    pub(crate) unsafe fn take_back_early(self, slot: NonNull<Slot>, scratch: &Slot) {
-        // SAFETY: by the caller's promise.
-        unsafe { self.take_back(slot, scratch) };
-        self.with(slot, Slots::add);
+        self.with(slot, |lists, slot| lists.spare.push(slot));
     }
 
     /// Keeps a fork for which the task stack has no room.
@@ -215,6 +166,6 @@ impl Own<'_, Aside> {
     pub(crate) fn recall_overflow(self, scratch: &Slot) {
         self.overflow.set(self.overflow.get() - 1);
         // SAFETY: the slot was just taken from the list, and never shown to a thief.
-        unsafe { self.take_back(self.newest().0, scratch) };
+        unsafe { self.recycle(self.newest().0, scratch) };
     }
 }

@@ -240,7 +240,7 @@ unsafe impl<D: Direct> Plumbing for D {
         // SAFETY: the slot is this worker's, and its job has been run.
         let settled = unsafe {
             let settled = early.as_ref().job.state.settled().expect("it ran where the worker found it");
-            home.aside().take_back_early(early, &front.scratch);
+            home.aside().recycle(early, &front.scratch);
             settled
         };
         (front.scratch_job(), settled)

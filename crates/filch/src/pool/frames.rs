@@ -72,11 +72,10 @@ impl<P: OnFrames, B: Body> Drop for Guard<'_, P, B> {
 /// Called once for each push, with the push's result, after every later push of the worker has been popped.
 #[inline(always)]
 unsafe fn pop<P: OnFrames>(here: Here<'_, P>, job: NonNull<Job>, pushed: bool, meanwhile: Meanwhile) -> Popped {
-    // SAFETY: the caller promises that the job is the newest one.
-    if !pushed || unsafe { P::take_word_back(&here, job) } {
+    if !pushed {
         return (job, Settled::Unrun);
     }
-    // SAFETY: the job holds its work, since nobody has run it here.
+    // SAFETY: the caller promises that the job is the newest one; it holds its work, since nobody has run it here.
     if let Some(settled) = unsafe { P::end_fork(&here, job, meanwhile) } {
         return (job, settled);
     }

@@ -4,13 +4,9 @@
 
 use std::any::TypeId;
 use std::marker::PhantomData;
-use std::ptr::NonNull;
 
-use crate::fork::front::{Cold, Front, Meanwhile, Operations, Popped};
-use crate::fork::{
-    here::Here,
-    slot::{Job, Slot},
-};
+use crate::fork::front::{Cold, Meanwhile, Operations, Popped};
+use crate::fork::here::Here;
 use crate::protocol::{order::Height, state::Settled};
 use crate::wait;
 use crate::worker::plumbing::Pool;
@@ -26,7 +22,7 @@ impl<P: Pool> Tables<P> {
     // and the popped task is the newest on the stack (`Operations::pop`).
     const ON_STACK: Operations = unsafe {
         Operations {
-            push: push_on_stack::<P>,
+            push: |here| P::push_on_stack(&here.known()),
             pop: |here, meanwhile| P::pop_from_stack(here.known(), meanwhile),
             ..Self::DETACHED
         }
@@ -37,7 +33,7 @@ impl<P: Pool> Tables<P> {
     const DETACHED: Operations = unsafe {
         Operations {
             pool: TypeId::of::<P>,
-            push: push_aside::<P>,
+            push: |here| push_aside::<P>(&here.known()),
             pop: |here, meanwhile| pop_aside::<P>(here.known(), meanwhile),
             wait_until: |here, latch, before, only| wait::wait_until::<P>(here.known(), latch, before, only),
             visit: |here, work| wait::visit::<P>(here.known(), work),
@@ -51,22 +47,8 @@ impl<P: Pool> Tables<P> {
     };
 }
 
-/// Forks the task in the scratch slot on the task stack.
-///
-/// # Safety
-/// As [`push_any`](crate::fork::cold_call::push_any), at the stack front of a worker of such a pool.
-unsafe extern "C" fn push_on_stack<P: Pool>(front: &Front, head: *mut Slot) {
-    // SAFETY: by the caller's promise.
-    unsafe { P::push_on_stack(&Here::new(front, head)) };
-}
-
 /// Forks the task in the scratch slot through the pool's word queue.
-///
-/// # Safety
-/// As [`push_on_stack`], at either front.
-unsafe extern "C" fn push_aside<P: Pool>(front: &Front, head: *mut Slot) {
-    // SAFETY: by the caller's promise.
-    let here = &unsafe { Here::<P>::new(front, head) };
+fn push_aside<P: Pool>(here: &Here<'_, P>) {
     // SAFETY: a slot kept aside stays where it is until its fork is popped.
     here.home().aside().keep(&here.front().scratch, |job| unsafe { P::push_word(here, job) });
 }
@@ -83,29 +65,18 @@ unsafe fn pop_aside<P: Pool>(here: Here<'_, P>, meanwhile: Meanwhile) -> Popped 
         unsafe { wait::run_newer(Here::<P>::new(front, here.head()), aside.newest_state(), height, meanwhile) };
     }
     let (slot, pushed) = aside.newest();
-    // SAFETY: the job is this worker's newest fork.
-    let settled = if !pushed || unsafe { P::take_word_back(&here, slot.cast()) } {
-        Settled::Unrun
-    } else {
-        // SAFETY: it could not be taken back.
-        unsafe { end_aside(here, slot.cast(), meanwhile) }
+    let job = slot.cast();
+    // SAFETY: the job is this worker's newest fork; if it cannot be taken back, a thief has won it.
+    let settled = unsafe {
+        if !pushed {
+            Settled::Unrun
+        } else if let Some(settled) = P::end_fork(&here, job, meanwhile) {
+            settled
+        } else {
+            wait::wait_job(here, job, Height::aside(aside.len()), meanwhile)
+        }
     };
     // SAFETY: the slot comes from `newest`, and its job is settled or was not stolen.
-    unsafe { aside.take_back(slot, &front.scratch) };
+    unsafe { aside.recycle(slot, &front.scratch) };
     (front.scratch_job(), settled)
-}
-
-/// Settles the job of a fork whose slot is the next spare one.
-///
-/// # Safety
-/// The job was the worker's newest fork, and could not be taken back.
-#[cold]
-#[inline(never)]
-unsafe fn end_aside<P: Pool>(here: Here<'_, P>, job: NonNull<Job>, meanwhile: Meanwhile) -> Settled {
-    let aside = here.home().aside();
-    // SAFETY: by the caller's promise; if the pool does not end the fork here, a thief has won the job.
-    aside.in_use(|| unsafe {
-        let settled = P::end_fork(&here, job, meanwhile);
-        settled.unwrap_or_else(|| wait::wait_job(here, job, Height::aside(aside.len()), meanwhile))
-    })
 }

@@ -113,14 +113,15 @@ pub unsafe trait Plumbing: Known + Send + Sync {
     /// `job` is the newest job that was pushed there and has not been joined.
     unsafe fn take_word_back(here: &Here<'_, Self>, job: NonNull<Job>) -> bool;
 
-    /// Says how the newest fork through the word queue, whose job could not be taken back, was settled here; `None` if
-    /// a thief has the job.
+    /// Ends the newest fork through the word queue: takes its job back, or says how it was settled here; `None` if a
+    /// thief has the job.
     ///
     /// # Safety
     /// As [`Plumbing::take_word_back`]; and the job holds its work.
     #[inline(always)]
-    unsafe fn end_fork(_: &Here<'_, Self>, _: NonNull<Job>, _: Meanwhile) -> Option<Settled> {
-        None
+    unsafe fn end_fork(here: &Here<'_, Self>, job: NonNull<Job>, _: Meanwhile) -> Option<Settled> {
+        // SAFETY: by the caller's promise.
+        if unsafe { Self::take_word_back(here, job) } { Some(Settled::Unrun) } else { None }
     }
 
     /// Runs the job at this address, which nobody joins: calls `run` once.
