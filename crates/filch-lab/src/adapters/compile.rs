@@ -13,8 +13,8 @@ use super::{Added, FILES, RUNNER, command, find, fingerprint, folder, record};
 use crate::error::{Error, Result, usage};
 use crate::session::{Asked, Trouble, describe};
 
-/// What every adapter is compiled with. Functions begin at cache lines as ours do, and so do loops: elsewhere a fork
-/// may cost an eighth more, and the search for a queen's place a tenth.
+/// What every adapter is compiled with. Functions and loops begin at cache lines, as ours do: elsewhere a fork may cost
+/// an eighth more, and the search for a queen's place a tenth.
 const FLAGS: &[&str] = &["-O3", "-DNDEBUG", "-falign-functions=64", "-falign-loops=64"];
 
 /// Compiles the runner of a peer for a processor, which compilers call `native` if it is this machine's; lets it answer

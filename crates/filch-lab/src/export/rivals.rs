@@ -55,7 +55,7 @@ tables name the sizes that were measured. A process warms up, runs once, and end
 papers. A rival in C or C++ runs the program as its documentation
 writes it, with `-O3 -march=native -falign-functions=64 -falign-loops=64`, with the flags and allocator that its benchmarks use; one in Rust runs filch's
 source. On filch the calling thread works, as it does by default. In records from before commit 4a854a2 ([own.md](own.md) has the
-commits) it waited, and loops lay anywhere; in those from before 2026-11-27 functions did, which costs up to 12 % of fib on Zen 5, and in those from before 2026-11-30 loops in C and C++. All allocators keep freed memory. cargo compiles for every x86-64 processor; versions in Rust that say for which instructions they are compiled come from
+commits) it waited, and loops lay anywhere; in those from before 2026-11-27 functions did, which costs up to 12 % of fib on Zen 5; and in those from before 2026-11-30 loops in C and C++ did. All allocators keep freed memory. cargo compiles for every x86-64 processor; versions in Rust that say for which instructions they are compiled come from
 `RUSTFLAGS='-C target-cpu=native -C llvm-args=-x86-branches-within-32B-boundaries -C
 llvm-args=-x86-experimental-pref-innermost-loop-alignment=6 -C llvm-args=-align-all-functions=6'`. The last three, which cargo passes here
 without it too, are about where branches, loops and functions lie in cache lines, which else differs between the executables of two
