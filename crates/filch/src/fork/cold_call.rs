@@ -8,34 +8,34 @@
 //! Invariant: `push_saving` changes only registers that its caller declares changed.
 
 use super::front::Front;
-use super::here::Here;
 use super::slot::Slot;
 
 /// Completes a push that the limits did not admit. The task is in the front's scratch slot.
 ///
-/// This function cannot unwind, so its calls need no landing pad, and the compiler moves them out of the way even if
+/// The operation cannot unwind, so its calls need no landing pad, and the compiler moves them out of the way even if
 /// they are nested in another fork. Nothing in it panics unless the pool is broken.
 ///
 /// # Safety
 /// The current thread is the worker of `front`, at this head; and the scratch slot holds a task.
-#[cold]
-#[inline(never)]
-pub(crate) unsafe extern "C" fn push_any(front: &Front, head: *mut Slot) {
+#[inline]
+pub(crate) unsafe fn push_any(front: &Front, head: *mut Slot) {
     let operations = front.operations.expect("only workers fork");
     // SAFETY: the caller is at this front and head, and the table is that of this front.
-    unsafe { (operations.push)(Here::new(front, head)) };
+    unsafe { (operations.push)(front, head) };
 }
 
 #[cfg(all(target_arch = "x86_64", target_pointer_width = "64", unix, not(miri)))]
 mod x86_64 {
     use std::arch::{asm, naked_asm};
+    use std::mem::offset_of;
 
-    use super::{Front, Slot, push_any};
+    use super::{Front, Slot};
+    use crate::fork::front::Operations;
 
-    /// Calls [`push_any`] through `push_saving`.
+    /// Does `push_any` through `push_saving`.
     ///
     /// # Safety
-    /// As for [`push_any`].
+    /// As for `push_any`.
     #[inline(always)]
     pub(in super::super) unsafe fn push_cold(front: &Front, head: *mut Slot) {
         // SAFETY: the caller's promise. The call returns, does not unwind, and changes only the registers listed: all
@@ -60,11 +60,10 @@ mod x86_64 {
         }
     }
 
-    /// Calls [`push_any`], and preserves the argument registers. Aligns the stack itself, so that any code may
-    /// call it.
+    /// Does `push_any`, and preserves the argument registers. Aligns the stack itself, so that any code may call it.
     ///
     /// # Safety
-    /// As for [`push_any`].
+    /// As for `push_any`.
     #[unsafe(naked)]
     unsafe extern "C" fn push_saving(front: &Front, head: *mut Slot) {
         naked_asm!(
@@ -81,7 +80,8 @@ mod x86_64 {
             "push r8",
             "push r9",
             "and rsp, -16",
-            "call {push}",
+            "mov rax, [rdi + {operations}]",
+            "call [rax + {push}]",
             "lea rsp, [rbp - 48]",
             "pop r9",
             "pop r8",
@@ -93,7 +93,8 @@ mod x86_64 {
             ".cfi_def_cfa rsp, 8",
             "ret",
             ".cfi_endproc",
-            push = sym push_any,
+            operations = const offset_of!(Front, operations),
+            push = const offset_of!(Operations, push),
         )
     }
 }

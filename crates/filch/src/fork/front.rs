@@ -73,8 +73,8 @@ pub(crate) type Call<'a> = dyn FnMut(Here<'_>) + 'a;
 pub(crate) struct Operations {
     /// The type of the pool.
     pub(crate) pool: fn() -> TypeId,
-    /// Forks the task in the front's scratch slot.
-    pub(crate) push: unsafe fn(Here<'_>),
+    /// Forks the task in the front's scratch slot: see [`push_any`](crate::fork::cold_call::push_any).
+    pub(crate) push: PushFn,
     /// Takes back the newest task, which is at this head, or waits for its thief.
     pub(crate) pop: unsafe fn(Here<'_>, Meanwhile) -> Popped,
     /// Runs permitted work, or sleeps, until the latch is over; the thread that ends the latch wakes the worker. The
@@ -99,6 +99,7 @@ pub(crate) struct Operations {
     pub(crate) interrupt: Cold<(), bool>,
 }
 
+pub(crate) type PushFn = unsafe extern "C" fn(&Front, *mut Slot);
 /// The type of [`resume`], which to the compiler may return.
 pub(crate) type UnwindFn = unsafe fn(&Front, *mut Slot, AbandonFn, Payload);
 /// Ends a fork whose first branch unwinds.

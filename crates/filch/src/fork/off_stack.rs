@@ -17,7 +17,11 @@ use crate::protocol::state::JobState;
 /// The slots of one worker's forks that are not on its task stack.
 #[derive(Default)]
 pub(crate) struct Aside {
-    lists: UnsafeCell<Lists>,
+    /// Forks in progress, newest last, and whether thieves may have seen each.
+    kept: UnsafeCell<Vec<(NonNull<Slot>, bool)>>,
+    /// The first spare slot. A spare slot has the address of the next one in place of a function. Each was leaked from
+    /// a box.
+    spare: Cell<Option<NonNull<Slot>>>,
     /// The number of forks that are here because the task stack is full.
     overflow: Cell<usize>,
     /// Forks that the worker has run before their joins, newest last: each with the index of its former slot on the
@@ -25,19 +29,12 @@ pub(crate) struct Aside {
     early: Cell<Vec<(usize, NonNull<Slot>)>>,
 }
 
-#[derive(Default)]
-struct Lists {
-    /// Forks in progress, newest last, and whether thieves may have seen each.
-    kept: Vec<(NonNull<Slot>, bool)>,
-    /// Spare slots. Each was leaked from a box.
-    spare: Vec<NonNull<Slot>>,
-}
-
-impl Drop for Lists {
+impl Drop for Aside {
     fn drop(&mut self) {
-        for slot in self.spare.drain(..) {
-            // SAFETY: `Own::spare` leaked the slot from a box, and nobody uses it any more.
-            drop(unsafe { Box::from_raw(slot.as_ptr()) });
+        while let Some(slot) = self.spare.get() {
+            // SAFETY: `spare` leaked the slot from a box, and nobody uses it any more.
+            let slot = unsafe { Box::from_raw(slot.as_ptr()) };
+            self.spare.set(slot.job.next_spare());
         }
     }
 }
@@ -50,16 +47,16 @@ impl Aside {
 }
 
 impl Own<'_, Aside> {
-    /// Gives `f` the lists, and `item`.
+    /// Gives `f` the list of the kept forks, and `item`.
     #[inline(always)]
-    fn with<T, R>(self, item: T, f: fn(&mut Lists, T) -> R) -> R {
-        // SAFETY: only this thread uses the lists; and `f`, which captures nothing, does not come back here.
-        f(unsafe { &mut *self.lists.get() }, item)
+    fn with<T, R>(self, item: T, f: fn(&mut Vec<(NonNull<Slot>, bool)>, T) -> R) -> R {
+        // SAFETY: only this thread uses the list; and `f`, which captures nothing, does not come back here.
+        f(unsafe { &mut *self.kept.get() }, item)
     }
 
     /// Returns the number of forks in progress here.
     pub(crate) fn len(self) -> usize {
-        self.with((), |lists, ()| lists.kept.len())
+        self.with((), |kept, ()| kept.len())
     }
 
     /// Moves the fork from `scratch` to a slot that stays where it is until the fork is [taken back](Self::recycle).
@@ -69,14 +66,24 @@ impl Own<'_, Aside> {
         // SAFETY: nobody else uses the slot, nor this thread's scratch slot.
         unsafe { slot.as_ref().fill_from(scratch) };
         let pushed = push(slot.cast());
-        self.with((slot, pushed), |lists, fork| lists.kept.push(fork));
+        self.with((slot, pushed), |kept, fork| kept.push(fork));
     }
 
     /// Returns a spare slot.
     #[inline]
     fn spare(self) -> NonNull<Slot> {
-        let spare = self.with((), |lists, ()| lists.spare.pop());
-        spare.unwrap_or_else(|| NonNull::from(Box::leak(Box::new(Slot::empty()))))
+        let Some(slot) = self.spare.get() else { return NonNull::from(Box::leak(Box::new(Slot::empty()))) };
+        // SAFETY: a spare slot is alive.
+        self.spare.set(unsafe { slot.as_ref() }.job.next_spare());
+        slot
+    }
+
+    /// Takes back a slot that nobody uses any more.
+    #[inline]
+    fn put_back(self, slot: NonNull<Slot>) {
+        // SAFETY: the slot is alive.
+        unsafe { slot.as_ref() }.job.set_next_spare(self.spare.get());
+        self.spare.set(Some(slot));
     }
 
     /// Gives `f` the list of the forks that have been run early.
@@ -106,7 +113,7 @@ impl Own<'_, Aside> {
             });
             return Some(spare.cast());
         }
-        self.with(spare, |lists, slot| lists.spare.push(slot));
+        self.put_back(spare);
         None
     }
 
@@ -131,7 +138,7 @@ impl Own<'_, Aside> {
 
     /// Returns the state of the newest kept fork.
     pub(crate) fn newest_state(self) -> *const JobState<Native> {
-        let newest = self.with((), |lists, ()| lists.kept.last().map(|(slot, _)| *slot));
+        let newest = self.with((), |kept, ()| kept.last().map(|(slot, _)| *slot));
         let slot = newest.expect("forks and joins are nested");
         // SAFETY: a kept slot is alive.
         unsafe { &raw const (*slot.as_ptr()).job.state }
@@ -139,7 +146,7 @@ impl Own<'_, Aside> {
 
     /// Removes the newest kept fork from the list; returns its slot, and whether thieves may have seen it.
     pub(crate) fn newest(self) -> (NonNull<Slot>, bool) {
-        self.with((), |lists, ()| lists.kept.pop()).expect("forks and joins are nested")
+        self.with((), |kept, ()| kept.pop()).expect("forks and joins are nested")
     }
 
     /// Moves a slot's contents to `scratch`, and takes the slot back.
@@ -153,7 +160,7 @@ impl Own<'_, Aside> {
             slot.as_ref().job.state.reset();
             scratch.fill_from(slot.as_ref());
         }
-        self.with(slot, |lists, slot| lists.spare.push(slot));
+        self.put_back(slot);
     }
 
     /// Keeps a fork for which the task stack has no room.

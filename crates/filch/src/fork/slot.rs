@@ -8,6 +8,7 @@
 
 use std::cell::UnsafeCell;
 use std::mem::{MaybeUninit, offset_of};
+use std::ptr::NonNull;
 
 use filch_memory::{Atomic, Memory, Native, Ordering};
 
@@ -44,6 +45,18 @@ impl Job {
     pub(crate) fn run(&self) -> *mut () {
         // Relaxed: it was written before the job was published to its winner.
         self.run.load(Ordering::Relaxed)
+    }
+
+    /// Sets the slot that follows this one, which holds no job, in a list.
+    #[inline(always)]
+    pub(crate) fn set_next_spare(&self, next: Option<NonNull<Slot>>) {
+        self.set_run(next.map_or(std::ptr::null_mut(), |next| next.as_ptr().cast()));
+    }
+
+    /// Returns the slot that [was set](Self::set_next_spare).
+    #[inline(always)]
+    pub(crate) fn next_spare(&self) -> Option<NonNull<Slot>> {
+        NonNull::new(self.run().cast())
     }
 
     /// Marks this slot, which holds no job, as never used.

@@ -5,8 +5,9 @@
 use std::any::TypeId;
 use std::marker::PhantomData;
 
-use crate::fork::front::{Cold, Meanwhile, Operations, Popped};
+use crate::fork::front::{Cold, Front, Meanwhile, Operations, Popped};
 use crate::fork::here::Here;
+use crate::fork::slot::Slot;
 use crate::protocol::{order::Height, state::Settled};
 use crate::wait;
 use crate::worker::plumbing::Pool;
@@ -22,7 +23,7 @@ impl<P: Pool> Tables<P> {
     // and the popped task is the newest on the stack (`Operations::pop`).
     const ON_STACK: Operations = unsafe {
         Operations {
-            push: |here| P::push_on_stack(&here.known()),
+            push: push_on_stack::<P>,
             pop: |here, meanwhile| P::pop_from_stack(here.known(), meanwhile),
             ..Self::DETACHED
         }
@@ -33,7 +34,7 @@ impl<P: Pool> Tables<P> {
     const DETACHED: Operations = unsafe {
         Operations {
             pool: TypeId::of::<P>,
-            push: |here| push_aside::<P>(&here.known()),
+            push: push_aside::<P>,
             pop: |here, meanwhile| pop_aside::<P>(here.known(), meanwhile),
             wait_until: |here, latch, before, only| wait::wait_until::<P>(here.known(), latch, before, only),
             visit: |here, work| wait::visit::<P>(here.known(), work),
@@ -47,8 +48,22 @@ impl<P: Pool> Tables<P> {
     };
 }
 
+/// Forks the task in the scratch slot on the task stack.
+///
+/// # Safety
+/// As [`push_any`](crate::fork::cold_call::push_any), at the stack front of a worker of such a pool.
+unsafe extern "C" fn push_on_stack<P: Pool>(front: &Front, head: *mut Slot) {
+    // SAFETY: by the caller's promise.
+    unsafe { P::push_on_stack(&Here::new(front, head)) };
+}
+
 /// Forks the task in the scratch slot through the pool's word queue.
-fn push_aside<P: Pool>(here: &Here<'_, P>) {
+///
+/// # Safety
+/// As [`push_on_stack`], at either front.
+unsafe extern "C" fn push_aside<P: Pool>(front: &Front, head: *mut Slot) {
+    // SAFETY: by the caller's promise.
+    let here = &unsafe { Here::<P>::new(front, head) };
     // SAFETY: a slot kept aside stays where it is until its fork is popped.
     here.home().aside().keep(&here.front().scratch, |job| unsafe { P::push_word(here, job) });
 }
