@@ -17,10 +17,8 @@ use crate::protocol::state::JobState;
 /// The slots of one worker's forks that are not on its task stack.
 #[derive(Default)]
 pub(crate) struct Aside {
-    /// Forks in progress, newest last, and whether thieves may have seen each.
-    kept: UnsafeCell<Vec<(NonNull<Slot>, bool)>>,
-    /// The first spare slot. A spare slot has the address of the next one in place of a function. Each was leaked from
-    /// a box.
+    kept: UnsafeCell<Kept>,
+    /// The first spare slot, which [has the next](Slot::next_spare). Each was leaked from a box.
     spare: Cell<Option<NonNull<Slot>>>,
     /// The number of forks that are here because the task stack is full.
     overflow: Cell<usize>,
@@ -29,12 +27,15 @@ pub(crate) struct Aside {
     early: Cell<Vec<(usize, NonNull<Slot>)>>,
 }
 
+/// Forks in progress, newest last, and whether thieves may have seen each.
+type Kept = Vec<(NonNull<Slot>, bool)>;
+
 impl Drop for Aside {
     fn drop(&mut self) {
         while let Some(slot) = self.spare.get() {
             // SAFETY: `spare` leaked the slot from a box, and nobody uses it any more.
             let slot = unsafe { Box::from_raw(slot.as_ptr()) };
-            self.spare.set(slot.job.next_spare());
+            self.spare.set(slot.next_spare());
         }
     }
 }
@@ -49,7 +50,7 @@ impl Aside {
 impl Own<'_, Aside> {
     /// Gives `f` the list of the kept forks, and `item`.
     #[inline(always)]
-    fn with<T, R>(self, item: T, f: fn(&mut Vec<(NonNull<Slot>, bool)>, T) -> R) -> R {
+    fn with<T, R>(self, item: T, f: fn(&mut Kept, T) -> R) -> R {
         // SAFETY: only this thread uses the list; and `f`, which captures nothing, does not come back here.
         f(unsafe { &mut *self.kept.get() }, item)
     }
@@ -66,7 +67,7 @@ impl Own<'_, Aside> {
         // SAFETY: nobody else uses the slot, nor this thread's scratch slot.
         unsafe { slot.as_ref().fill_from(scratch) };
         let pushed = push(slot.cast());
-        self.with((slot, pushed), |kept, fork| kept.push(fork));
+        self.with((slot, pushed), Vec::push);
     }
 
     /// Returns a spare slot.
@@ -74,7 +75,7 @@ impl Own<'_, Aside> {
     fn spare(self) -> NonNull<Slot> {
         let Some(slot) = self.spare.get() else { return NonNull::from(Box::leak(Box::new(Slot::empty()))) };
         // SAFETY: a spare slot is alive.
-        self.spare.set(unsafe { slot.as_ref() }.job.next_spare());
+        self.spare.set(unsafe { slot.as_ref() }.next_spare());
         slot
     }
 
@@ -82,7 +83,7 @@ impl Own<'_, Aside> {
     #[inline]
     fn put_back(self, slot: NonNull<Slot>) {
         // SAFETY: the slot is alive.
-        unsafe { slot.as_ref() }.job.set_next_spare(self.spare.get());
+        unsafe { slot.as_ref() }.set_next_spare(self.spare.get());
         self.spare.set(Some(slot));
     }
 

@@ -17,8 +17,9 @@ use crate::protocol::state::JobState;
 /// The fixed head of a job's record.
 #[repr(C)]
 pub struct Job {
-    /// The function that runs the job; null in a slot that has never held a job. The forking worker writes it before it
-    /// publishes the job. It is atomic so that other threads can read the peak depth off a stack while its owner works.
+    /// The function that runs the job; null in a slot that has never held a job; the next slot in a spare one. The
+    /// forking worker writes it before it publishes the job. It is atomic so that other threads can read the peak depth
+    /// off a stack while its owner works.
     run: <Native as Memory>::AtomicPtr<()>,
     pub(crate) state: JobState<Native>,
 }
@@ -45,18 +46,6 @@ impl Job {
     pub(crate) fn run(&self) -> *mut () {
         // Relaxed: it was written before the job was published to its winner.
         self.run.load(Ordering::Relaxed)
-    }
-
-    /// Sets the slot that follows this one, which holds no job, in a list.
-    #[inline(always)]
-    pub(crate) fn set_next_spare(&self, next: Option<NonNull<Slot>>) {
-        self.set_run(next.map_or(std::ptr::null_mut(), |next| next.as_ptr().cast()));
-    }
-
-    /// Returns the slot that [was set](Self::set_next_spare).
-    #[inline(always)]
-    pub(crate) fn next_spare(&self) -> Option<NonNull<Slot>> {
-        NonNull::new(self.run().cast())
     }
 
     /// Marks this slot, which holds no job, as never used.
@@ -92,6 +81,18 @@ impl Slot {
     /// An empty slot.
     pub(crate) const fn empty() -> Self {
         Self { job: Job::unused(), bytes: UnsafeCell::new([MaybeUninit::uninit(); 6]) }
+    }
+
+    /// Sets the slot that follows this one in its owner's list of spare slots. Only the owner reads it.
+    #[inline(always)]
+    pub(crate) fn set_next_spare(&self, next: Option<NonNull<Self>>) {
+        self.job.set_run(next.map_or(std::ptr::null_mut(), |next| next.as_ptr().cast()));
+    }
+
+    /// Returns the slot that [was set](Self::set_next_spare).
+    #[inline(always)]
+    pub(crate) fn next_spare(&self) -> Option<NonNull<Self>> {
+        NonNull::new(self.job.run().cast())
     }
 
     /// Moves the contents of another slot here, except its state.
