@@ -3,8 +3,6 @@
 //! No program that uses only rayon's interface can clash with this module. A program that should still build with the
 //! published rayon-core must do without it.
 
-use filch::inside::host::ScaleFile;
-
 use crate::ThreadPoolBuilder;
 use crate::private::Sealed;
 use crate::registry::started_global;
@@ -89,9 +87,10 @@ impl<S> CallersWork for ThreadPoolBuilder<S> {
 /// tasks.
 pub fn end_global() -> bool {
     let Some((registry, lease)) = started_global() else { return true };
-    if registry.is_recorded {
+    #[cfg(feature = "scale")]
+    if registry.is_recorded() {
         wait_idle();
-        ScaleFile::write();
+        filch::inside::host::ScaleFile::write();
         return false;
     }
     let (Some(ordinary), Some(threads), Some(lease)) = (&registry.ordinary, &registry.threads, lease) else {

@@ -28,9 +28,9 @@ const ASSUMED_STACK_SIZE: usize = 2 << 20;
 
 pub(crate) struct Registry {
     pub(crate) crew: Crew,
-    /// Whether the crew is the one that [records](settings::recorded) the process. It is that of other registries, too,
-    /// and has one worker, who stands for all threads.
-    pub(crate) is_recorded: bool,
+    /// Whether the crew records the process. It is that of other registries, too, and has one worker, who stands for all
+    /// threads.
+    is_recorded: bool,
     num_threads: usize,
     lease: WeakLease,
     /// The queues of `spawn_fifo`, one per worker.
@@ -215,14 +215,14 @@ impl Registry {
             let thread = ThreadBuilder::new(&registry, seat, name, builder.stack_size);
             builder.spawn_handler.spawn(thread).map_err(io_error)?;
         }
-        if let Some(handler) = registry.start_handler.as_ref().filter(|_| registry.is_recorded) {
+        if let Some(handler) = registry.start_handler.as_ref().filter(|_| registry.is_recorded()) {
             registry.enter(|| registry.catch_unwind(|| handler(0)));
         }
         if settings::wants_stats() {
             print_stats_at_exit(&registry);
         }
         // Otherwise the tasks have the only leases besides the one that stays, which tells when they have ended.
-        let lease = Some(lease).filter(|_| !registry.is_recorded);
+        let lease = Some(lease).filter(|_| !registry.is_recorded());
         Ok((registry, lease))
     }
 
@@ -239,6 +239,12 @@ impl Registry {
         self.num_threads
     }
 
+    /// Returns whether the crew is the one that [records](settings::recorded) the process.
+    #[inline]
+    pub(crate) fn is_recorded(&self) -> bool {
+        cfg!(feature = "scale") && self.is_recorded
+    }
+
     /// Returns the current thread's number as a worker of this registry.
     pub(crate) fn current_index(&self) -> Option<usize> {
         self.crew.current_index()
@@ -248,12 +254,12 @@ impl Registry {
     pub(crate) fn current_thread(&self) -> Option<usize> {
         let is_elsewhere = || with_current(|registry| registry.is_some_and(|registry| !ptr::eq(&**registry, self)));
         let index = self.current_index()?;
-        if self.is_recorded && is_elsewhere() { None } else { Some(index + STANDS_FOR.get()) }
+        if self.is_recorded() && is_elsewhere() { None } else { Some(index + STANDS_FOR.get()) }
     }
 
     /// Runs `f` in place of the thread of this number, of a recorded registry.
     pub(crate) fn in_place_of<R>(&self, index: usize, f: impl FnOnce() -> R) -> R {
-        if !self.is_recorded {
+        if !self.is_recorded() {
             return f();
         }
         let former = STANDS_FOR.replace(index);
@@ -272,7 +278,7 @@ impl Registry {
             let middle = first + left.len();
             crate::join(|| halves(first, left, op), || halves(middle, right, op));
         }
-        if !self.is_recorded {
+        if !self.is_recorded() {
             return self.crew.broadcast(op);
         }
         let mut results: Vec<Option<R>> = (0..self.num_threads).map(|_| None).collect();
@@ -285,7 +291,7 @@ impl Registry {
     /// # Safety
     /// As [`Registry::push`].
     pub(crate) unsafe fn post_to_each<F: FnOnce() + Send>(&self, job: impl FnMut(usize) -> F) {
-        if self.is_recorded {
+        if self.is_recorded() {
             // SAFETY: by the caller's promise.
             (0..self.num_threads).map(job).for_each(|job| unsafe { self.crew.push(job) });
         } else {
@@ -313,7 +319,7 @@ impl Registry {
     /// Runs `f` on a worker of the crew, as one of this registry.
     #[inline]
     pub(crate) fn here<R>(self: &Arc<Self>, f: impl FnOnce() -> R) -> R {
-        if self.is_recorded { self.in_place_of_another(f) } else { f() }
+        if self.is_recorded() { self.in_place_of_another(f) } else { f() }
     }
 
     #[cold]
@@ -327,7 +333,7 @@ impl Registry {
     /// which `f` runs at once.
     #[inline(never)]
     pub(crate) fn enter<R: Send>(self: &Arc<Self>, f: impl FnOnce() -> R + Send) -> R {
-        if self.is_recorded { self.enter_recorded(f) } else { as_guest(self, || self.crew.enter(f)) }
+        if self.is_recorded() { self.enter_recorded(f) } else { as_guest(self, || self.crew.enter(f)) }
     }
 
     #[cold]
@@ -397,7 +403,7 @@ impl Registry {
     /// Waits until all threads have started. Returns at once if they start when they are first needed: without handlers
     /// nobody can tell.
     pub(crate) fn wait_until_primed(&self) {
-        if self.comes_late || self.is_recorded {
+        if self.comes_late || self.is_recorded() {
             return;
         }
         let started = self.started.lock().unwrap_or_else(PoisonError::into_inner);

@@ -5,10 +5,9 @@
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::ptr;
 use std::sync::Arc;
 
-use filch::inside::host::{self, AbortOnUnwind, Countdown, Fifo, FirstPanic, MayDangle};
+use filch::inside::host::{AbortOnUnwind, Countdown, Fifo, FirstPanic, MayDangle};
 
 use crate::broadcast::BroadcastContext;
 use crate::registry::{self, Registry};
@@ -188,7 +187,7 @@ impl<'scope> Scope<'scope> {
     where
         BODY: FnOnce(&Scope<'scope>) + Send + 'scope,
     {
-        if self.base.registry.is_recorded {
+        if self.base.registry.is_recorded() {
             return self.spawn_recorded(body);
         }
         let job = ScopeBase::job(self, body);
@@ -250,7 +249,7 @@ impl<'scope> ScopeFifo<'scope> {
     where
         BODY: FnOnce(&ScopeFifo<'scope>) + Send + 'scope,
     {
-        if self.base.registry.is_recorded {
+        if self.base.registry.is_recorded() {
             return self.spawn_recorded(body);
         }
         let job = ScopeBase::job(self, body);
@@ -337,7 +336,7 @@ impl<'scope> ScopeBase<'scope> {
             let (body, on) = (Arc::clone(&body), Arc::clone(registry));
             Self::job(scope, move |scope| {
                 let run = || BroadcastContext::with(&on, index, |context| body(scope, context));
-                if on.is_recorded { scope.base().recorded(run) } else { run() }
+                if on.is_recorded() { scope.base().recorded(run) } else { run() }
             })
         };
         // SAFETY: the scope waits for the jobs, which borrow only what outlives the scope.
@@ -359,7 +358,8 @@ impl<'scope> ScopeBase<'scope> {
     /// Runs a task whose end is recorded.
     fn recorded(&self, task: impl FnOnce()) {
         let ended = unwind::halt_unwinding(|| self.registry.here(task));
-        host::arrive(ptr::from_ref(self).addr());
+        #[cfg(feature = "scale")]
+        filch::inside::host::arrive(std::ptr::from_ref(self).addr());
         ended.unwrap_or_else(|payload| std::panic::resume_unwind(payload));
     }
 
@@ -367,7 +367,8 @@ impl<'scope> ScopeBase<'scope> {
     #[cold]
     #[inline(never)]
     fn collect(&self) {
-        host::collect(ptr::from_ref(self).addr());
+        #[cfg(feature = "scale")]
+        filch::inside::host::collect(std::ptr::from_ref(self).addr());
     }
 
     /// Runs the scope's body and waits for all tasks.
@@ -378,7 +379,7 @@ impl<'scope> ScopeBase<'scope> {
         // SAFETY: the countdown's initial count includes the body.
         let result = unsafe { Self::run(self, body) };
         self.countdown.wait();
-        if self.registry.is_recorded {
+        if self.registry.is_recorded() {
             self.collect();
         }
         std::mem::forget(tasks);

@@ -7,15 +7,10 @@
 
 use std::env;
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
 
-use filch::inside::host::{Crew, Lease, PerProcess, Processors, ScaleFile, Seat, Single, Thread, TimelineFile};
-use filch::pool::{Heartbeat, Queued, Request, Split, Wool};
+use filch::inside::host::{Crew, Lease, PerProcess, Processors, Seat, Single};
+use filch::pool::Split;
 use filch::{BuildError, Builder, Wait};
-use filch_queue::{ChaseLev, Lace, PdqRAsync, The};
-
-/// The task pools that `FILCH_POOL` may name.
-const POOLS: [&str; 7] = ["split", "wool", "chase-lev", "lace", "the", "pdq-r-async", "heartbeat-request"];
 
 /// Returns the value of a variable, unless it is unset or empty.
 fn variable(name: &'static str) -> io::Result<Option<String>> {
@@ -27,12 +22,32 @@ fn unusable(error: BuildError) -> io::Error {
 }
 
 /// Returns where the timeline of the global pool goes.
-pub(crate) fn timeline() -> io::Result<TimelineFile> {
-    TimelineFile::by_environment().map_err(unusable)
+#[cfg(feature = "timeline")]
+pub(crate) fn timeline() -> io::Result<filch::inside::host::TimelineFile> {
+    filch::inside::host::TimelineFile::by_environment().map_err(unusable)
+}
+
+#[cfg(not(feature = "timeline"))]
+pub(crate) fn timeline() -> io::Result<NoTimeline> {
+    variable("FILCH_TIMELINE")?.map_or(Ok(NoTimeline), |file| Err(lacks("timeline", "FILCH_TIMELINE", &file)))
+}
+
+#[cfg(not(feature = "timeline"))]
+pub(crate) struct NoTimeline;
+
+#[cfg(not(feature = "timeline"))]
+impl NoTimeline {
+    pub(crate) fn record_crew(self, _: &Crew) {}
 }
 
 fn invalid(name: &str, value: &str, why: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, format!("{name}={value}: {why}"))
+}
+
+/// The error of a variable whose feature the program lacks.
+#[cfg(not(all(feature = "pools", feature = "scale", feature = "timeline")))]
+fn lacks(feature: &str, name: &str, value: &str) -> io::Error {
+    invalid(name, value, &format!("the program is built without rayon-core's feature `{feature}`"))
 }
 
 fn wait() -> io::Result<Wait> {
@@ -54,7 +69,17 @@ pub(crate) fn recorded() -> io::Result<Option<&'static Recorded>> {
     RECORDED.get().get_or_make(record).map(Option::as_ref)
 }
 
+#[cfg(not(feature = "scale"))]
 fn record() -> io::Result<Option<Recorded>> {
+    variable("FILCH_SCALE")?.map_or(Ok(None), |file| Err(lacks("scale", "FILCH_SCALE", &file)))
+}
+
+#[cfg(feature = "scale")]
+fn record() -> io::Result<Option<Recorded>> {
+    use std::sync::{Arc, Mutex, PoisonError};
+
+    use filch::inside::host::{ScaleFile, Thread};
+
     // What runs on 64 threads otherwise, each with its own stack, may nest on one.
     const STACK: usize = 1 << 30;
     let Some(file) = ScaleFile::by_environment().map_err(unusable)? else { return Ok(None) };
@@ -105,24 +130,39 @@ pub(crate) fn crew(
     {
         return Err(invalid("FILCH_STATS", &other, "it must be 0 or 1"));
     }
-    let pool = variable("FILCH_POOL")?;
     let builder =
         Builder::<Split>::new().workers(workers).follow_processors(follows).wait(wait).caller_works(callers_work);
     let builder = found.into_iter().fold(builder, Builder::within);
-    let built = match pool.as_deref() {
-        None | Some("split") => builder.seats(),
-        Some("wool") => builder.pool::<Wool>().seats(),
-        Some("chase-lev") => builder.pool::<Queued<ChaseLev>>().seats(),
-        Some("lace") => builder.pool::<Queued<Lace>>().seats(),
-        Some("the") => builder.pool::<Queued<The>>().seats(),
-        Some("pdq-r-async") => builder.pool::<Queued<PdqRAsync>>().seats(),
-        Some("heartbeat-request") => builder.pool::<Heartbeat<ChaseLev, Request>>().seats(),
-        Some(other) => {
-            let why = format!("there is no such pool; there are {}", POOLS.join(", "));
-            return Err(invalid("FILCH_POOL", other, &why));
+    match variable("FILCH_POOL")?.as_deref() {
+        None | Some("split") => builder.seats().map_err(io::Error::other),
+        Some(pool) => seats(builder, pool),
+    }
+}
+
+#[cfg(not(feature = "pools"))]
+fn seats(_: Builder<Split>, pool: &str) -> io::Result<(Crew, Lease, Vec<Seat>)> {
+    Err(lacks("pools", "FILCH_POOL", pool))
+}
+
+#[cfg(feature = "pools")]
+fn seats(builder: Builder<Split>, pool: &str) -> io::Result<(Crew, Lease, Vec<Seat>)> {
+    use filch::pool::{Heartbeat, Queued, Request, Wool};
+    use filch_queue::{ChaseLev, Lace, PdqRAsync, The};
+
+    let seats = match pool {
+        "wool" => builder.pool::<Wool>().seats(),
+        "chase-lev" => builder.pool::<Queued<ChaseLev>>().seats(),
+        "lace" => builder.pool::<Queued<Lace>>().seats(),
+        "the" => builder.pool::<Queued<The>>().seats(),
+        "pdq-r-async" => builder.pool::<Queued<PdqRAsync>>().seats(),
+        "heartbeat-request" => builder.pool::<Heartbeat<ChaseLev, Request>>().seats(),
+        _ => {
+            let why = "there is no such pool; there are split, wool, chase-lev, lace, the, pdq-r-async and \
+                       heartbeat-request";
+            return Err(invalid("FILCH_POOL", pool, why));
         }
     };
-    built.map_err(io::Error::other)
+    seats.map_err(io::Error::other)
 }
 
 /// Returns whether to print the counters.

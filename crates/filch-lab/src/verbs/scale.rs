@@ -143,8 +143,8 @@ fn run(command: &str) -> Result<Recording> {
     }
     if !file.exists() {
         return Err(usage(format!(
-            "`{command}` has recorded nothing: is it built with filch's rayon-core, and does it call into its pool? See \
-             docs/drop-in.md"
+            "`{command}` has recorded nothing: is it built with filch's rayon-core and its feature `scale`, and does it call \
+             into its pool? See docs/drop-in.md"
         )));
     }
     let mut recorded = recordings(&file)?.pop().expect("at least one");

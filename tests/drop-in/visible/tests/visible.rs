@@ -81,3 +81,14 @@ fn the_published_lines_are_those_of_the_published_one() {
     let differing = differences(&published(), &printed(&stock, ""));
     assert!(differing.is_empty(), "stored and printed: {differing:#?}");
 }
+
+#[test]
+fn a_setting_whose_feature_the_program_lacks_is_an_error() {
+    for (name, feature) in [("POOL", "pools"), ("SCALE", "scale"), ("TIMELINE", "timeline")] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_visible"));
+        command.arg("query.default").env(format!("FILCH_{name}"), "x");
+        let output = command.output().expect("the program starts");
+        let error = String::from_utf8(output.stderr).expect("text");
+        assert!(!output.status.success() && error.contains(&format!("rayon-core's feature `{feature}`")), "{error}");
+    }
+}
