@@ -19,10 +19,12 @@
 //!   pool, `0` never. Otherwise the program decides, by [`CallersWork`](filch::CallersWork), which states gain and
 //!   hazards; by default never;
 //! * `FILCH_STATS=1`: prints counters on standard error when a pool, or the process, ends;
-//! * `FILCH_TIMELINE=FILE`, with the feature `timeline`: writes what each worker of the global pool did, and when, to the file when the process
-//!   ends, for the viewer at <https://ui.perfetto.dev>; `%p` in its name stands for the number of the process;
-//! * `FILCH_SCALE=FILE`, with the feature `scale`: the program runs on one thread, and its work and span are written to the file, and said on
-//!   standard error, when the process ends, as if on `FILCH_SCALE_WORKERS` threads, 64 by default;
+//! * `FILCH_TIMELINE=FILE`, with the feature `timeline`: writes what each worker of the global pool did, and when, to
+//!   the file when the process ends, for the viewer at <https://ui.perfetto.dev>; `%p` in its name stands for the
+//!   number of the process;
+//! * `FILCH_SCALE=FILE`, with the feature `scale`: the program runs on one thread, and its work and span are written to
+//!   the file, and said on standard error, when the process ends, as if on `FILCH_SCALE_WORKERS` threads, 64 by
+//!   default;
 //! * `RAYON_NUM_THREADS`, then `RAYON_RS_NUM_CPUS`: the number of threads of a pool built without one.
 
 mod broadcast;

@@ -28,8 +28,8 @@ const ASSUMED_STACK_SIZE: usize = 2 << 20;
 
 pub(crate) struct Registry {
     pub(crate) crew: Crew,
-    /// Whether the crew records the process. It is that of other registries, too, and has one worker, who stands for all
-    /// threads.
+    /// Whether the crew records the process. It is that of other registries, too, and has one worker, who stands for
+    /// all threads.
     is_recorded: bool,
     num_threads: usize,
     lease: WeakLease,
