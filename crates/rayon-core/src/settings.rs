@@ -3,12 +3,13 @@
 //! `FILCH_POOL` names the task pool, `FILCH_WAIT` says what workers do while they wait, `FILCH_CALLER` whether callers
 //! work themselves, whatever the program says, `FILCH_STATS=1` asks for the counters at the end, `FILCH_TIMELINE`
 //! names a file for a timeline of the global pool, and `FILCH_SCALE` one for a recording of the program. An unknown
-//! value is an error, not a default: a user who sets one wants to see its effect.
+//! value is an error, not a default, and so is a variable whose feature the program lacks: a user who sets one wants to
+//! see its effect.
 
 use std::env;
 use std::io;
 
-use filch::inside::host::{Crew, Lease, PerProcess, Processors, Seat, Single};
+use filch::inside::host::{Crew, Lease, PerProcess, Processors, Seat, Single, TimelineFile};
 use filch::pool::Split;
 use filch::{BuildError, Builder, Wait};
 
@@ -22,22 +23,12 @@ fn unusable(error: BuildError) -> io::Error {
 }
 
 /// Returns where the timeline of the global pool goes.
-#[cfg(feature = "timeline")]
-pub(crate) fn timeline() -> io::Result<filch::inside::host::TimelineFile> {
-    filch::inside::host::TimelineFile::by_environment().map_err(unusable)
-}
-
-#[cfg(not(feature = "timeline"))]
-pub(crate) fn timeline() -> io::Result<NoTimeline> {
-    variable("FILCH_TIMELINE")?.map_or(Ok(NoTimeline), |file| Err(lacks("timeline", "FILCH_TIMELINE", &file)))
-}
-
-#[cfg(not(feature = "timeline"))]
-pub(crate) struct NoTimeline;
-
-#[cfg(not(feature = "timeline"))]
-impl NoTimeline {
-    pub(crate) fn record_crew(self, _: &Crew) {}
+pub(crate) fn timeline() -> io::Result<TimelineFile> {
+    #[cfg(not(feature = "timeline"))]
+    if let Some(file) = variable("FILCH_TIMELINE")? {
+        return Err(lacks("timeline", "FILCH_TIMELINE", &file));
+    }
+    TimelineFile::by_environment().map_err(unusable)
 }
 
 fn invalid(name: &str, value: &str, why: &str) -> io::Error {

@@ -425,7 +425,6 @@ impl<P: Pool> Workers for Cores<P> {
     }
 }
 
-#[cfg(feature = "timeline")]
 impl crate::threads::timeline_file::TimelineFile {
     /// Records a pool that has just been made and has no work.
     pub fn record_crew(self, crew: &Crew) {

@@ -86,7 +86,6 @@ pub use crate::machine::process::{PerProcess, at_exit};
 pub use crate::machine::thread::Thread;
 pub use crate::teams::jobs::kicked::{create as create_job, kick as kick_jobs};
 pub use crate::threads::environment::variable;
-#[cfg(feature = "timeline")]
 pub use crate::threads::timeline_file::TimelineFile;
 pub use crate::unwind::{AbortOnUnwind, FirstPanic};
 

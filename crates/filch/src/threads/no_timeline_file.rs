@@ -7,11 +7,20 @@ use super::error::BuildError;
 use crate::shared::common::Common;
 use crate::unwind::warn;
 
-/// Warns that a timeline, if the environment asks for one, needs the feature.
-pub(crate) struct TimelineFile;
+/// Stands in for a timeline of a global pool, which needs the feature `timeline`.
+///
+/// ```
+/// assert!(filch::inside::host::TimelineFile::by_environment().is_ok());
+/// ```
+#[derive(Debug)]
+pub struct TimelineFile;
 
 impl TimelineFile {
-    pub(crate) fn by_environment() -> Result<Self, BuildError> {
+    /// Warns that a timeline, if the environment asks for one, needs the feature.
+    ///
+    /// # Errors
+    /// [`BuildError::Variable`] if the variable is not text.
+    pub fn by_environment() -> Result<Self, BuildError> {
         if variable("FILCH_TIMELINE")?.is_some() {
             warn(format_args!("FILCH_TIMELINE records nothing without the feature `timeline` of the crate filch"));
         }
