@@ -169,3 +169,31 @@ mod pages {
         }
     }
 }
+
+#[cfg(all(test, target_os = "linux", target_arch = "x86_64", not(miri)))]
+mod tests {
+    use super::*;
+
+    /// Returns how many pages of a stack have memory.
+    fn resident(stack: &Stack) -> usize {
+        let bytes = stack.capacity * size_of::<Slot>();
+        let mut pages = vec![0_u8; bytes.div_ceil(PAGE)];
+        // SAFETY: the range is the stack's part of its mapping, and there is a byte for each of its pages.
+        let refused = unsafe { libc::mincore(stack.bottom().cast(), bytes, pages.as_mut_ptr()) };
+        assert_eq!(refused, 0, "{}", io::Error::last_os_error());
+        pages.iter().filter(|&page| page & 1 != 0).count()
+    }
+
+    /// *Lace*, section 3.3: only the used pages of a large array take memory.
+    #[test]
+    fn only_used_slots_take_memory() {
+        const PAGES: usize = 1 << 14;
+        let stack = Stack::reserve(1, PAGES * PAGE / size_of::<Slot>()).expect("64 MiB of addresses").remove(0);
+        assert_eq!(resident(&stack), 0);
+        stack.get(0).expect("a slot").state.reset();
+        let few = resident(&stack);
+        assert!((1..PAGES / 2).contains(&few), "{few} pages for one slot");
+        (0..stack.capacity).filter_map(|index| stack.get(index)).for_each(|job| job.state.reset());
+        assert_eq!(resident(&stack), PAGES);
+    }
+}
