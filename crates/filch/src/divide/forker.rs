@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 
 use crate::fork::{fast_path, here::Here, job::Body};
 use crate::tasks::handle::{Worker, by_handle};
-use crate::tasks::join::{ByClosure, join};
+use crate::tasks::join::ByClosure;
 use crate::threads::thread_pool::ThreadPool;
 use crate::worker::home::{Home, Outer, current_home};
 use crate::worker::plumbing::Pool;
@@ -222,6 +222,13 @@ impl Closures {
     pub(crate) fn new() -> Self {
         Self(())
     }
+
+    /// A branch of a fork by this worker.
+    #[inline]
+    fn branch<R>(f: impl FnOnce(Self) -> R) -> ByClosure<impl FnOnce() -> R> {
+        assert!(current_home().is_some(), "{ON_A_WORKER}");
+        ByClosure(move || f(Self(())))
+    }
 }
 
 impl Forker for Closures {
@@ -268,9 +275,7 @@ impl Forker for Closures {
         I: Send,
         RB: Send,
     {
-        // Outside, the fork would move `a`, which need not be `Send`, to a worker.
-        assert!(current_home().is_some(), "{ON_A_WORKER}");
-        let a = ByClosure(move || a(Self(())));
+        let a = Self::branch(a);
         let lending = Lending::new(item, move |item| ByClosure(move || b(Self(()), item)));
         fast_path::join_here(a, lending)
     }
@@ -283,6 +288,6 @@ impl Forker for Closures {
         RA: Send,
         RB: Send,
     {
-        join(|| a(Self(())), || b(Self(())))
+        fast_path::join_here(Self::branch(a), Self::branch(b))
     }
 }

@@ -36,6 +36,9 @@ pub(crate) fn nap() {
 #[cfg(all(unix, not(miri)))]
 pub(crate) const LARGEST_PAGE: usize = 64 << 10;
 
+/// What a thread does.
+type Work = Box<dyn FnOnce() + Send>;
+
 /// A thread that this library, or its host, has started. Dropping it lets the thread run on; if the thread has run its
 /// body, waits until it has destroyed its thread-local values.
 #[derive(Debug)]
@@ -114,10 +117,11 @@ impl Thread {
     ) -> io::Result<Self> {
         let end = Arc::new(End { state: Atomic::new(End::RUNS) });
         let ending = Ending(Arc::clone(&end));
-        let system = System::start(name, stack_size, move || {
+        let body: Work = Box::new(move || {
             let _ending = ending;
             body();
-        })?;
+        });
+        let system = System::start(name, stack_size, body)?;
         Ok(Self { system: Some(system), end })
     }
 
@@ -199,17 +203,13 @@ mod plain {
     use std::io;
     use std::thread::JoinHandle;
 
-    use super::Thread;
+    use super::{Thread, Work};
 
     #[derive(Debug)]
     pub(super) struct System(JoinHandle<()>);
 
     impl System {
-        pub(super) fn start(
-            name: Option<String>,
-            stack_size: Option<usize>,
-            body: impl FnOnce() + Send + 'static,
-        ) -> io::Result<Self> {
+        pub(super) fn start(name: Option<String>, stack_size: Option<usize>, body: Work) -> io::Result<Self> {
             Thread::builder(name, stack_size).spawn(body).map(Self)
         }
 
@@ -238,13 +238,13 @@ mod bare {
     use std::os::unix::thread::JoinHandleExt;
     use std::ptr::null_mut;
 
-    use super::{LARGEST_PAGE, Name, Thread};
+    use super::{LARGEST_PAGE, Name, Thread, Work};
     use crate::machine::process;
 
     /// What a new thread takes over from the thread that starts it.
     struct Life {
         name: Option<CString>,
-        body: Box<dyn FnOnce() + Send>,
+        body: Work,
     }
 
     /// A thread of the system's, of the process with this number, neither joined nor detached.
@@ -306,11 +306,7 @@ mod bare {
             clippy::unnecessary_cast,
             reason = "with musl, the standard library and the crate libc have different types for it"
         )]
-        pub(super) fn start(
-            name: Option<String>,
-            stack_size: Option<usize>,
-            body: impl FnOnce() + Send + 'static,
-        ) -> io::Result<Self> {
+        pub(super) fn start(name: Option<String>, stack_size: Option<usize>, body: Work) -> io::Result<Self> {
             let name = if process::is_child() {
                 Self::start_bare(name, stack_size, body)?
             } else {
@@ -319,17 +315,13 @@ mod bare {
             Ok(Self { name, process: process::current() })
         }
 
-        fn start_bare(
-            name: Option<String>,
-            stack_size: Option<usize>,
-            body: impl FnOnce() + Send + 'static,
-        ) -> io::Result<Name> {
+        fn start_bare(name: Option<String>, stack_size: Option<usize>, body: Work) -> io::Result<Name> {
             let name = name.map(|name| CString::new(name).expect("a thread's name has no zero bytes"));
             let mut attributes = Attributes::new()?;
             if let Some(bytes) = stack_size {
                 attributes.set_stack_size(bytes)?;
             }
-            let life = Box::into_raw(Box::new(Life { name, body: Box::new(body) }));
+            let life = Box::into_raw(Box::new(Life { name, body }));
             let mut pthread = MaybeUninit::uninit();
             // SAFETY: the attributes are initialized, and `run` takes the leaked box.
             let error = unsafe {

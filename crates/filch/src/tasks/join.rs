@@ -121,14 +121,36 @@ where
     RA: Send,
     RB: Send,
 {
-    fast_path::join_here(ByClosure(a), ByClosure(b))
+    fast_path::join_here(Anywhere(a), Anywhere(b))
 }
 
-/// A branch in closure style. [`join()`] makes only branches whose parts are `Send`.
+/// A branch in closure style, on a worker.
 #[repr(transparent)]
 pub(crate) struct ByClosure<F>(pub(crate) F);
 
 impl<F: FnOnce() -> R, R> Body for ByClosure<F> {
+    type Out = R;
+    type In = Any;
+
+    const UNROLLED: bool = job::is_unrolled::<F>();
+
+    #[inline(always)]
+    fn inline(self, _: Here<'_>) -> R {
+        (self.0)()
+    }
+
+    #[inline]
+    fn stolen(self, here: Here<'_>) -> R {
+        let _entered = here.enter();
+        (self.0)()
+    }
+}
+
+/// A branch of [`join()`], whose caller may be outside all pools, and whose parts are `Send`.
+#[repr(transparent)]
+struct Anywhere<F>(F);
+
+impl<F: FnOnce() -> R, R> Body for Anywhere<F> {
     type Out = R;
     type In = Any;
 
@@ -143,15 +165,13 @@ impl<F: FnOnce() -> R, R> Body for ByClosure<F> {
 
     #[inline]
     fn stolen(self, here: Here<'_>) -> R {
-        let _entered = here.enter();
-        (self.0)()
+        ByClosure(self.0).stolen(here)
     }
 
     #[cold]
     #[inline(never)]
     fn outside<B: Body<In = Any>>((a, b): (Self, B)) -> (R, B::Out) {
-        // SAFETY: only a near join calls this, so both branches fit a slot. `join` made them of parts that are `Send`;
-        // the other maker, a loop that lends an item, is never outside.
+        // SAFETY: only a near join calls this, so both branches fit a slot; and `join` made them of parts that are `Send`.
         unsafe { ThreadPool::global().common.enter_fork(a, b) }
     }
 }
