@@ -20,8 +20,8 @@
 //! | tasks that make tasks, and borrow from outside | [`scope()`] |
 //! | a result that is wanted later, or in async code | [`submit()`] |
 //! | work that nobody awaits | [`spawn`] |
-//! | a graph search: tasks make tasks, in any order | [`worklist`] |
-//! | very many small jobs, awaited with all that they spawn | [`jobs`] |
+//! | a graph search: tasks make tasks, in any order | [`worklist`], of the feature `worklists` |
+//! | very many small jobs, awaited with all that they spawn | [`jobs`], of the same feature |
 //!
 //! This crate is not for tasks that wait for files, sockets or each other, since a task that blocks keeps its worker.
 //!
@@ -145,9 +145,9 @@
 //! deeper than in a sequential run.
 //!
 //! *Task pools.* The task pool, where workers keep their tasks, is a type parameter: see [`pool`]. The default is
-//! [`pool::Split`], the direct task stack of Lace; [`pool::Wool`] is Wool's, and [`pool::PrivateStack`] the private
-//! deque that Lace's paper compares with. [`pool::Queued`] makes a pool from most queues of the crate `filch_queue`,
-//! and [`pool::Heartbeat`] a pool that seldom uses its queue.
+//! [`pool::Split`], the direct task stack of Lace. [`pool::Queued`] makes a pool from most queues of the crate
+//! `filch_queue`. With the feature `pools`, [`pool::Wool`] is Wool's stack, [`pool::PrivateStack`] the private deque that
+//! Lace's paper compares with, and [`pool::Heartbeat`] a pool that seldom uses its queue.
 //!
 //! *Long tasks.* While a worker runs a task that neither forks nor joins for milliseconds, thieves that must ask cannot
 //! get the worker's earlier forks. [`poll`] and [`Worker::poll`] answer such thieves, and [`Interrupts`] makes workers
@@ -188,6 +188,9 @@
 //! [`inside`] is for libraries that give filch another interface, as the drop-in for `rayon-core` does, and for
 //! checkers of its protocols.
 
+// The documentation is that of all features.
+#![cfg_attr(not(all(feature = "pools", feature = "worklists")), allow(rustdoc::broken_intra_doc_links))]
+
 #[cfg(not(target_pointer_width = "64"))]
 compile_error!(
     "filch packs indices into 64-bit words next to pointers of the same size; it supports 64-bit targets only"
@@ -204,6 +207,7 @@ pub mod pool;
 mod shared;
 mod spawn;
 mod tasks;
+#[cfg(feature = "worklists")]
 mod teams;
 mod threads;
 /// How far a computation scales: its work and span, and what makes them. With the feature `scale`.
@@ -268,6 +272,8 @@ pub use tasks::handle::Worker;
 pub use tasks::join::join;
 pub use tasks::join_context::join_context;
 pub use tasks::levels;
+/// Requires the feature `worklists`.
+#[cfg(feature = "worklists")]
 pub use teams::{jobs, worklist};
 pub use threads::builder::Builder;
 pub use threads::defaults::{

@@ -84,6 +84,7 @@ pub use crate::machine::leaked::keep;
 pub use crate::machine::made_once::Single;
 pub use crate::machine::process::{PerProcess, at_exit};
 pub use crate::machine::thread::Thread;
+#[cfg(feature = "worklists")]
 pub use crate::teams::jobs::kicked::{create as create_job, kick as kick_jobs};
 pub use crate::threads::environment::variable;
 pub use crate::threads::timeline_file::TimelineFile;

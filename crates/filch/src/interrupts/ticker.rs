@@ -43,6 +43,7 @@ impl Ticker {
     }
 
     /// Returns the clock that the thread drives.
+    #[cfg(feature = "pools")]
     pub(crate) fn clock(&self) -> &Clock<Native> {
         &self.clock
     }

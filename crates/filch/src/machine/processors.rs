@@ -5,7 +5,6 @@
 //! whole program must not depend on which thread uses it first.
 
 use std::io;
-use std::marker::PhantomData;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -247,23 +246,26 @@ pub(crate) fn bind(processor: usize) -> io::Result<()> {
 }
 
 /// Binds the current thread to one processor until dropped, and then restores its former processors.
+#[cfg(feature = "worklists")]
 #[derive(Debug)]
 pub(crate) struct Bound {
     /// The former processors; `None` if the thread was bound to that processor already, or cannot be.
     before: Option<system::Set>,
     /// Not `Send`: it belongs to its thread.
-    thread: PhantomData<*mut ()>,
+    thread: std::marker::PhantomData<*mut ()>,
 }
 
+#[cfg(feature = "worklists")]
 impl Bound {
     /// Cost: one system call if the thread is bound already; otherwise three, and perhaps a migration to the other
     /// processor and back.
     pub(crate) fn to(processor: usize) -> Self {
         let before = system::before_binding(processor).filter(|_| bind(processor).is_ok());
-        Self { before, thread: PhantomData }
+        Self { before, thread: std::marker::PhantomData }
     }
 }
 
+#[cfg(feature = "worklists")]
 impl Drop for Bound {
     fn drop(&mut self) {
         if let Some(before) = self.before.take() {
@@ -308,6 +310,7 @@ mod system {
     }
 
     /// Returns the current thread's processors, unless it is bound to this one already.
+    #[cfg(feature = "worklists")]
     pub(super) fn before_binding(processor: usize) -> Option<Set> {
         affinity(0).filter(|own| only(processor).is_ok_and(|only| *own != only))
     }
@@ -402,6 +405,7 @@ mod system {
         Err(io::ErrorKind::Unsupported.into())
     }
 
+    #[cfg(feature = "worklists")]
     pub(super) fn before_binding(_: usize) -> Option<Set> {
         None
     }

@@ -91,6 +91,8 @@ use crate::worker::plumbing::{Plumbing, Pool, Room};
 ///
 /// In the [statistics](crate::WorkerStats), `grows` counts promotions, `shrinks` the promoted tasks that nobody stole,
 /// and `requests` the beats that thieves requested.
+///
+/// Requires the feature `pools`.
 pub struct Heartbeat<Q: Queue<Native>, B: Beat = Clock> {
     latent: UnsafeCell<Latent>,
     due: Arc<beat::Due<Native>>,

@@ -9,6 +9,8 @@
 //! * [`Heartbeat`]: the same, except that tasks stay private until their owner, on a beat, promotes the oldest to the
 //!   queue.
 //!
+//! `Wool`, `PrivateStack` and `Heartbeat` require the feature `pools`.
+//!
 //! A type selects the pool, without dynamic dispatch:
 //!
 //! ```
@@ -38,23 +40,29 @@
 
 mod direct;
 mod frames;
+#[cfg(feature = "pools")]
 mod heartbeat;
 mod loot;
+#[cfg(feature = "pools")]
 mod private;
 mod queued;
 #[cfg(feature = "scale")]
 mod recorded;
 mod split;
 mod stack;
+#[cfg(feature = "pools")]
 mod wool;
 
+#[cfg(feature = "pools")]
 pub use heartbeat::{Beat, Clock, Heartbeat, HeartbeatSettings, Period, Request};
 pub use loot::QueueSettings;
+#[cfg(feature = "pools")]
 pub use private::PrivateStack;
 pub use queued::Queued;
 #[cfg(feature = "scale")]
 pub use recorded::Recorded;
 pub use split::{Sharing, Split, SplitSettings};
+#[cfg(feature = "pools")]
 pub use wool::{Wool, WoolSettings};
 
 pub use crate::shared::policy::{First, Haul};

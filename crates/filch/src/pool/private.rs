@@ -38,6 +38,8 @@ use crate::worker::{core::Core, home::Home};
 /// that has looked for its answer some two thousand times looks elsewhere. The stack is reserved address space; if it
 /// is full, further tasks are kept aside, invisible to thieves.
 ///
+/// Requires the feature `pools`.
+///
 /// ```
 /// use filch::{Builder, pool::PrivateStack};
 ///

@@ -54,7 +54,7 @@ use crate::worker::{core::Core, home::Home, plumbing::Tuned};
 /// # Ok::<(), filch::BuildError>(())
 /// ```
 ///
-/// Both parameters are at least 1:
+/// Requires the feature `pools`. Both parameters are at least 1:
 ///
 /// ```compile_fail
 /// let pool = filch::Builder::<filch::pool::Wool<0, 500>>::new().workers(2).build();

@@ -26,6 +26,7 @@ macro_rules! named {
         }
     )+};
 }
+#[cfg(feature = "worklists")]
 pub(crate) use named;
 
 named! {
