@@ -1,4 +1,5 @@
 //! Which uses are rejected, and where the errors point.
+#![cfg(filch_long)]
 
 #[test]
 fn errors_point_at_the_users_code() {

@@ -1,4 +1,5 @@
 //! `docs/runners.schema.json` describes the protocol: the messages of `filch_catalogue::protocol` and of runners.
+#![cfg(filch_long)]
 
 mod common;
 

@@ -1,4 +1,6 @@
-//! Random programs on every pool, with every strategy, and task stacks of several sizes.
+//! Random programs on one pool of each kind, with every strategy, and task stacks of several sizes.
+//!
+//! Compiled with `--cfg filch_long`, they run on more pools of a kind.
 #![allow(clippy::disallowed_types, reason = "the watchdog is not an algorithm to check")]
 
 use std::hash::{BuildHasher, RandomState};
@@ -8,7 +10,9 @@ use std::time::Duration;
 
 use filch::pool::{Heartbeat, Pool, PrivateStack, QueueSettings, Queued, Request, Split, Wool};
 use filch::{Builder, DEFAULT_TASK_CAPACITY, Idle, Victims, Wait};
-use filch_queue::{ChaseLev, HendlerShavit, Lace, Locked, PdqRAsync, Queue, StealMany, Task};
+use filch_queue::{ChaseLev, Lace, Queue, StealMany, Task};
+#[cfg(filch_long)]
+use filch_queue::{HendlerShavit, Locked, PdqRAsync};
 use filch_workloads::random_programs::{Settings, check_on, empties_alive};
 
 const WORKERS: &[usize] = if cfg!(miri) { &[2] } else { &[1, 2, 8] };
@@ -75,24 +79,33 @@ fn check_waiting(wait: Wait) {
         for &capacity in CAPACITIES {
             check_all::<Split>(workers, wait, capacity);
             check_all::<Wool>(workers, wait, capacity);
+            #[cfg(filch_long)]
             check_all::<Wool<1, 1>>(workers, wait, capacity);
             check_all::<PrivateStack>(workers, wait, capacity);
         }
         if wait != Wait::Transitive {
             check_all::<Queued<ChaseLev>>(workers, wait, DEFAULT_TASK_CAPACITY);
-            check_all::<Heartbeat<ChaseLev>>(workers, wait, DEFAULT_TASK_CAPACITY);
             check_all::<Heartbeat<Lace, Request>>(workers, wait, 2);
             for capacity in [2, 4096] {
                 check_all::<Queued<Lace>>(workers, wait, capacity);
-                check_all::<Queued<Locked>>(workers, wait, capacity);
             }
             if !matches!(wait, Wait::Leapfrog) {
                 check_greedy::<Lace>(workers, wait, 2);
-                check_greedy::<HendlerShavit>(workers, wait, 64);
-                check_greedy::<PdqRAsync>(workers, wait, 4);
-                check_greedy::<Locked>(workers, wait, 4096);
             }
+            #[cfg(filch_long)]
+            check_more(workers, wait);
         }
+    }
+}
+
+#[cfg(filch_long)]
+fn check_more(workers: usize, wait: Wait) {
+    check_all::<Heartbeat<ChaseLev>>(workers, wait, DEFAULT_TASK_CAPACITY);
+    check_all::<Queued<Locked>>(workers, wait, 2);
+    if !matches!(wait, Wait::Leapfrog) {
+        check_greedy::<HendlerShavit>(workers, wait, 64);
+        check_greedy::<PdqRAsync>(workers, wait, 4);
+        check_greedy::<Locked>(workers, wait, 4096);
     }
 }
 

@@ -1,6 +1,7 @@
 //! Smoke, order, overflow or growth, wrap-around, a late thief, stampede, stress, ebb and flow, starvation, drop.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Barrier};
 use std::thread;
 
@@ -553,7 +554,11 @@ pub(crate) fn sides_outlive_each_other<Q: Queue>() {
     owner.poll();
     drop(owner);
     let mut thief = thieves.remove(0);
-    let stolen = watched(move || core::iter::from_fn(|| thief.steal().task()).map(number).collect::<Vec<_>>());
+    let (tell, told) = channel();
+    watched(move || {
+        _ = tell.send(core::iter::from_fn(|| thief.steal().task()).map(number).collect::<Vec<_>>());
+    });
+    let stolen = told.recv().expect("the thief has ended");
     if Q::PROMISES.stealable == Stealable::All && Q::PROMISES.capacity == Capacity::Grows {
         assert_eq!(stolen.len(), 4);
     }

@@ -242,11 +242,16 @@ fn follow<Q: Queue<Thief: StealMany<Task>>>(
 }
 
 pub(crate) fn agrees_with_the_model<Q: Queue<Thief: StealMany<Task>>>() {
+    agrees(follow::<Q>);
+}
+
+/// Checks random cases: a capacity and operations. Compiled once for all queues.
+fn agrees(follow: fn(usize, &[Operation]) -> Result<(), Disagreement<Task>>) {
     let cases = times(256, 1) as u32;
     // Failures are shrunk and printed; nothing is written next to the sources.
     let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
     proptest!(config, |(capacity in 1_usize..9, operations in prop::collection::vec(operation(), 0..times(200, 30)))| {
-        if let Err(disagreement) = follow::<Q>(capacity, &operations) {
+        if let Err(disagreement) = follow(capacity, &operations) {
             return Err(TestCaseError::fail(disagreement.to_string()));
         }
     });

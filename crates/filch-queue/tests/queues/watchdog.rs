@@ -9,18 +9,21 @@ use std::time::{Duration, Instant};
 const LIMIT: Duration = Duration::from_secs(600);
 
 /// Runs a test, and fails if it hangs.
-pub(crate) fn watched<R: Send + 'static>(test: impl FnOnce() -> R + Send + 'static) -> R {
-    let (done, wait) = channel();
-    let thread = thread::spawn(move || {
-        let result = test();
-        let _ = done.send(());
-        result
-    });
-    // A panic drops the sender; the join below passes it on.
-    if wait.recv_timeout(LIMIT) == Err(RecvTimeoutError::Timeout) {
-        panic!("the test hangs");
+pub(crate) fn watched(test: impl FnOnce() + Send + 'static) {
+    // Compiled once: some thousand tests come here.
+    fn watch(test: Box<dyn FnOnce() + Send>) {
+        let (done, wait) = channel();
+        let thread = thread::spawn(move || {
+            test();
+            let _ = done.send(());
+        });
+        // A panic drops the sender; the join below passes it on.
+        if wait.recv_timeout(LIMIT) == Err(RecvTimeoutError::Timeout) {
+            panic!("the test hangs");
+        }
+        thread.join().unwrap_or_else(|panic| resume_unwind(panic));
     }
-    thread.join().unwrap_or_else(|panic| resume_unwind(panic))
+    watch(Box::new(test));
 }
 
 /// A limit for one loop, so that a failing test shows where it hangs.

@@ -1,69 +1,16 @@
-//! A runner's process, and the schema that every message of a test must match.
+//! A runner's process, and the schema that every message of a test must match, if compiled with `--cfg filch_long`.
 #![allow(dead_code, reason = "each test program uses its part")]
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
-use std::sync::LazyLock;
 
 use filch_catalogue::protocol::{Hello, Order, PREFIX, Ran, Reply, Request};
-use jsonschema::Validator;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-/// `docs/runners.schema.json`.
-pub(crate) static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/runners.schema.json");
-    serde_json::from_str(&std::fs::read_to_string(path).expect("the schema can be read")).expect("it is JSON")
-});
-
-/// Returns a schema that rejects unknown fields: readers must accept fields of later versions, but our own messages
-/// have none.
-fn strict(schema: &Value) -> Value {
-    let mut schema = schema.clone();
-    close(&mut schema);
-    schema
-}
-
-fn close(schema: &mut Value) {
-    if let Value::Object(object) = schema {
-        if object.contains_key("properties") {
-            object.insert("additionalProperties".to_owned(), false.into());
-        }
-        object.values_mut().for_each(close);
-    } else if let Value::Array(items) = schema {
-        items.iter_mut().for_each(close);
-    }
-}
-
-/// Returns a validator for one definition of the schema.
-fn validator(schema: &Value, definition: &str) -> Validator {
-    let part = json!({
-        "$schema": schema["$schema"],
-        "$ref": format!("#/$defs/{definition}"),
-        "$defs": schema["$defs"],
-    });
-    jsonschema::validator_for(&part).expect("the schema is valid")
-}
-
-static REQUEST: LazyLock<Validator> = LazyLock::new(|| validator(&strict(&SCHEMA), "request"));
-static REPLY: LazyLock<Validator> = LazyLock::new(|| validator(&strict(&SCHEMA), "reply"));
-static LENIENT: LazyLock<Validator> = LazyLock::new(|| validator(&SCHEMA, "reply"));
-
-/// Whether a request matches the schema, without other fields.
-pub(crate) fn is_request(value: &Value) -> bool {
-    REQUEST.is_valid(value)
-}
-
-/// Whether a reply matches the schema, without other fields.
-pub(crate) fn is_reply(value: &Value) -> bool {
-    REPLY.is_valid(value)
-}
-
-/// Whether a reply matches the schema, apart from other fields.
-pub(crate) fn is_reply_and_more(value: &Value) -> bool {
-    LENIENT.is_valid(value)
-}
+#[cfg(filch_long)]
+pub(crate) use schema::{SCHEMA, is_reply, is_reply_and_more, is_request};
 
 /// The path of filch's own runner of this name.
 pub(crate) fn own(name: &str) -> PathBuf {
@@ -157,4 +104,76 @@ fn refused(reply: Reply) -> String {
         Reply::Refused { why } => why,
         other => panic!("unexpected reply: {other:?}"),
     }
+}
+
+#[cfg(filch_long)]
+mod schema {
+    use std::sync::LazyLock;
+
+    use jsonschema::Validator;
+    use serde_json::{Value, json};
+
+    /// `docs/runners.schema.json`.
+    pub(crate) static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/runners.schema.json");
+        serde_json::from_str(&std::fs::read_to_string(path).expect("the schema can be read")).expect("it is JSON")
+    });
+
+    /// Returns a schema that rejects unknown fields: readers must accept fields of later versions, but our own messages
+    /// have none.
+    fn strict(schema: &Value) -> Value {
+        let mut schema = schema.clone();
+        close(&mut schema);
+        schema
+    }
+
+    fn close(schema: &mut Value) {
+        if let Value::Object(object) = schema {
+            if object.contains_key("properties") {
+                object.insert("additionalProperties".to_owned(), false.into());
+            }
+            object.values_mut().for_each(close);
+        } else if let Value::Array(items) = schema {
+            items.iter_mut().for_each(close);
+        }
+    }
+
+    /// Returns a validator for one definition of the schema.
+    fn validator(schema: &Value, definition: &str) -> Validator {
+        let part = json!({
+            "$schema": schema["$schema"],
+            "$ref": format!("#/$defs/{definition}"),
+            "$defs": schema["$defs"],
+        });
+        jsonschema::validator_for(&part).expect("the schema is valid")
+    }
+
+    static REQUEST: LazyLock<Validator> = LazyLock::new(|| validator(&strict(&SCHEMA), "request"));
+    static REPLY: LazyLock<Validator> = LazyLock::new(|| validator(&strict(&SCHEMA), "reply"));
+    static LENIENT: LazyLock<Validator> = LazyLock::new(|| validator(&SCHEMA, "reply"));
+
+    /// Whether a request matches the schema, without other fields.
+    pub(crate) fn is_request(value: &Value) -> bool {
+        REQUEST.is_valid(value)
+    }
+
+    /// Whether a reply matches the schema, without other fields.
+    pub(crate) fn is_reply(value: &Value) -> bool {
+        REPLY.is_valid(value)
+    }
+
+    /// Whether a reply matches the schema, apart from other fields.
+    pub(crate) fn is_reply_and_more(value: &Value) -> bool {
+        LENIENT.is_valid(value)
+    }
+}
+
+#[cfg(not(filch_long))]
+fn is_request(_: &Value) -> bool {
+    true
+}
+
+#[cfg(not(filch_long))]
+fn is_reply(_: &Value) -> bool {
+    true
 }

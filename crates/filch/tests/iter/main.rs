@@ -1,4 +1,5 @@
-//! Parallel iterators against the standard library's, in both styles and on several numbers of workers.
+//! Parallel iterators against the standard library's, on several numbers of workers: each adaptor and each kind of consumer
+//! in both styles.
 //!
 //! Invariant: whoever steals what, results are the same; and each value is dropped once.
 #![allow(clippy::disallowed_types, reason = "tests count; what they test is the algorithm")]
@@ -40,43 +41,70 @@ pub(crate) fn shredded<S: IntoPar>(source: S) -> Vec<S::Item> {
     items
 }
 
-/// Checks that a chain of adaptors does the same to a parallel iterator as to a sequential one.
+/// Checks that a chain of adaptors does the same to a parallel iterator as to a sequential one, in closure style. With
+/// `both`, or compiled with `--cfg filch_long`, also in handle style.
 macro_rules! agree {
-    ($source:expr => $($chain:tt)*) => {{
+    (both $source:expr => $($chain:tt)*) => {{
         let expected: Vec<_> = $source.into_iter()$($chain)*.collect();
-        assert_eq!($crate::shredded(filch::par($source)$($chain)*), expected, "cut at random: {}", stringify!($($chain)*));
+        $crate::agree!(@closures expected, $source => $($chain)*);
+        $crate::agree!(@handles expected, $source => $($chain)*);
+    }};
+    (@closures $expected:ident, $source:expr => $($chain:tt)*) => {
+        assert_eq!($crate::shredded(filch::par($source)$($chain)*), $expected, "cut at random: {}", stringify!($($chain)*));
         for pool in $crate::POOLS.iter() {
             let closures: Vec<_> = pool.install(|| filch::par($source)$($chain)*.collect());
-            assert_eq!(closures, expected, "closures: {}", stringify!($($chain)*));
-            let handles: Vec<_> = pool.run(|mut w| w.par($source)$($chain)*.collect());
-            assert_eq!(handles, expected, "handles: {}", stringify!($($chain)*));
+            assert_eq!(closures, $expected, "closures: {}", stringify!($($chain)*));
         }
+    };
+    (@handles $expected:ident, $source:expr => $($chain:tt)*) => {
+        for pool in $crate::POOLS.iter() {
+            let handles: Vec<_> = pool.run(|mut w| w.par($source)$($chain)*.collect());
+            assert_eq!(handles, $expected, "handles: {}", stringify!($($chain)*));
+        }
+    };
+    ($source:expr => $($chain:tt)*) => {{
+        let expected: Vec<_> = $source.into_iter()$($chain)*.collect();
+        $crate::agree!(@closures expected, $source => $($chain)*);
+        #[cfg(filch_long)]
+        $crate::agree!(@handles expected, $source => $($chain)*);
     }};
 }
 
-/// Checks that a parallel expression has this value, in both styles: `par` stands for the function that makes parallel
-/// iterators.
+/// Checks that a parallel expression has this value, in closure style: `par` stands for the function that makes parallel
+/// iterators. With `both`, or compiled with `--cfg filch_long`, also in handle style.
 macro_rules! gives {
-    (|$par:ident| $parallel:expr, $expected:expr) => {{
+    (both |$par:ident| $parallel:expr, $expected:expr) => {{
         let expected = &$expected;
+        $crate::gives!(@closures expected, |$par| $parallel);
+        $crate::gives!(@handles expected, |$par| $parallel);
+    }};
+    (@closures $expected:ident, |$par:ident| $parallel:expr) => {
         for pool in $crate::POOLS.iter() {
-            {
-                macro_rules! $par {
-                    ($source:expr) => {
-                        filch::par($source)
-                    };
-                }
-                assert_eq!(&pool.install(|| $parallel), expected, "closures: {}", stringify!($parallel));
+            macro_rules! $par {
+                ($source:expr) => {
+                    filch::par($source)
+                };
             }
+            assert_eq!(&pool.install(|| $parallel), $expected, "closures: {}", stringify!($parallel));
+        }
+    };
+    (@handles $expected:ident, |$par:ident| $parallel:expr) => {
+        for pool in $crate::POOLS.iter() {
             pool.run(|mut w| {
                 macro_rules! $par {
                     ($source:expr) => {
                         w.par($source)
                     };
                 }
-                assert_eq!(&$parallel, expected, "handles: {}", stringify!($parallel));
+                assert_eq!(&$parallel, $expected, "handles: {}", stringify!($parallel));
             });
         }
+    };
+    (|$par:ident| $parallel:expr, $expected:expr) => {{
+        let expected = &$expected;
+        $crate::gives!(@closures expected, |$par| $parallel);
+        #[cfg(filch_long)]
+        $crate::gives!(@handles expected, |$par| $parallel);
     }};
 }
 
