@@ -193,3 +193,26 @@ fn of_an_owner_at_rest() -> [Mutant; 2] {
         ),
     ]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{client, no_pad, with_delta};
+    use crate::scenarios::queues::program;
+    use crate::tso::{Bounds, Tso, Verdict, explore};
+    use filch_queue::FfThe;
+
+    /// Section 4: a pop stores T once and lowers it by one, so all S entries of a buffer may hold a store of T.
+    #[test]
+    fn without_its_pad_ff_the_wants_the_distance_of_a_whole_buffer() {
+        for entries in 1..=4 {
+            let bounds = Bounds { slip: Some(no_pad()), ..Bounds::buffer(entries) };
+            let is_right = |delta| {
+                let client = client(entries + 1, 0);
+                let program = || program::<Tso, FfThe>(&client, &with_delta(delta));
+                matches!(explore(&program, &bounds, &mut |_| ()).verdict, Verdict::Passed)
+            };
+            assert!(is_right(entries), "δ = S = {entries}");
+            assert!(!is_right(entries - 1), "δ = S - 1 = {}", entries - 1);
+        }
+    }
+}
