@@ -66,29 +66,6 @@ fn forks_have_the_fences_of_their_queue() {
     }
 }
 
-/// Figure 7 of *Lace*: each shrink of the shared part is a fence, and there is no other, under the document's conditions.
-#[test]
-fn on_laces_stack_the_fences_are_the_shrinks() {
-    let as_printed = [
-        ("moves", "half-stores"),
-        ("share", "half"),
-        ("loss", "give-up"),
-        ("idle", "spin"),
-        ("victims", "one"),
-        ("wait", "leapfrog"),
-    ];
-    for workers in [1, 2, 3] {
-        for ran in ran_with("split", ("uts", &[("tree", "T3"), ("b", "300"), ("seed", "4")]), workers, &as_printed) {
-            let (fences, shrinks) = (count(&ran, "fences"), ran.counters["shrinks"].as_u64().expect("a count"));
-            println!("{workers} workers: {fences} fences, {shrinks} shrinks");
-            assert!(
-                (shrinks..=shrinks + AROUND).contains(&fences),
-                "{workers} workers: {fences} fences, {shrinks} shrinks"
-            );
-        }
-    }
-}
-
 /// Each task of a worklist is pushed and popped once.
 #[test]
 fn tasks_of_worklists_have_the_fences_of_their_queue() {
