@@ -12,8 +12,8 @@ use filch_check::tso::{Bounds, Tso, Verdict, explore};
 use filch_memory::{Atomic, Memory, Ordering};
 use filch_queue::{ChaseLev, Delta, FfCl, FfThe, Owner, Queue, Task, The, Thep, Thief};
 
-/// An owner pushes `tasks` tasks, with a fence at the end if it is `fenced`; a thief, for whom there is one as soon as it
-/// sees them, tries once. That it gets none is wrong if the pushes had ended before.
+/// An owner pushes `tasks` tasks, with a fence at the end if it is `fenced`; a thief, for whom there is one as soon as
+/// it sees them, tries once. That it gets none is wrong if the pushes had ended before.
 ///
 /// The owner then looks whether the thief has begun, by a load, which need not wait for the push's stores. The thief
 /// announces its begin by a swap, which waits for nothing of the owner's, and is in memory before the thief goes on.

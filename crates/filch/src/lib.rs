@@ -146,8 +146,8 @@
 //!
 //! *Task pools.* The task pool, where workers keep their tasks, is a type parameter: see [`pool`]. The default is
 //! [`pool::Split`], the direct task stack of Lace. [`pool::Queued`] makes a pool from most queues of the crate
-//! `filch_queue`. With the feature `pools`, [`pool::Wool`] is Wool's stack, [`pool::PrivateStack`] the private deque that
-//! Lace's paper compares with, and [`pool::Heartbeat`] a pool that seldom uses its queue.
+//! `filch_queue`. With the feature `pools`, [`pool::Wool`] is Wool's stack, [`pool::PrivateStack`] the private deque
+//! that Lace's paper compares with, and [`pool::Heartbeat`] a pool that seldom uses its queue.
 //!
 //! *Long tasks.* While a worker runs a task that neither forks nor joins for milliseconds, thieves that must ask cannot
 //! get the worker's earlier forks. [`poll`] and [`Worker::poll`] answer such thieves, and [`Interrupts`] makes workers

@@ -171,7 +171,8 @@ impl<F: FnOnce() -> R, R> Body for Anywhere<F> {
     #[cold]
     #[inline(never)]
     fn outside<B: Body<In = Any>>((a, b): (Self, B)) -> (R, B::Out) {
-        // SAFETY: only a near join calls this, so both branches fit a slot; and `join` made them of parts that are `Send`.
+        // SAFETY: only a near join calls this, so both branches fit a slot; and `join` made them of parts that are
+        // `Send`.
         unsafe { ThreadPool::global().common.enter_fork(a, b) }
     }
 }

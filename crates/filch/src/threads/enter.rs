@@ -48,7 +48,8 @@ impl Common {
             let f = f.take().expect("a call runs once");
             outcome = Some(catch_unwind(AssertUnwindSafe(|| f(here))));
         };
-        // SAFETY: by the caller's promise the workers are alive; the work catches panics, and what it refers to is `Send`.
+        // SAFETY: by the caller's promise the workers are alive; the work catches panics, and what it refers to is
+        // `Send`.
         unsafe { self.enter_with(&mut work, type_name::<F>) };
         match outcome.expect("the call has run") {
             Ok(result) => result,

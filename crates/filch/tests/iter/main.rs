@@ -1,5 +1,5 @@
-//! Parallel iterators against the standard library's, on several numbers of workers: each adaptor and each kind of consumer
-//! in both styles.
+//! Parallel iterators against the standard library's, on several numbers of workers: each adaptor and each kind of
+//! consumer in both styles.
 //!
 //! Invariant: whoever steals what, results are the same; and each value is dropped once.
 #![allow(clippy::disallowed_types, reason = "tests count; what they test is the algorithm")]
@@ -70,8 +70,8 @@ macro_rules! agree {
     }};
 }
 
-/// Checks that a parallel expression has this value, in closure style: `par` stands for the function that makes parallel
-/// iterators. With `both`, or compiled with `--cfg filch_long`, also in handle style.
+/// Checks that a parallel expression has this value, in closure style: `par` stands for the function that makes
+/// parallel iterators. With `both`, or compiled with `--cfg filch_long`, also in handle style.
 macro_rules! gives {
     (both |$par:ident| $parallel:expr, $expected:expr) => {{
         let expected = &$expected;
