@@ -9,9 +9,8 @@ use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr;
 
-use crate::fork::front::Call;
 use crate::fork::here::{Any, Here};
-use crate::fork::spawned::Spawned;
+use crate::fork::spawned::{MayDangle, Spawned};
 use crate::fork::{fast_path, job::Body};
 use crate::machine::thread_stack;
 use crate::shared::{common::Common, guest::GuestSeat};
@@ -43,49 +42,32 @@ impl Common {
         F: FnOnce(Here<'_>) -> R + Send,
         R: Send,
     {
-        let (mut f, mut outcome) = (Some(f), None);
-        let mut work = |here: Here<'_>| {
-            let f = f.take().expect("a call runs once");
-            outcome = Some(catch_unwind(AssertUnwindSafe(|| f(here))));
-        };
-        // SAFETY: by the caller's promise the workers are alive; the work catches panics, and what it refers to is
-        // `Send`.
-        unsafe { self.enter_with(&mut work, type_name::<F>) };
-        match outcome.expect("the call has run") {
-            Ok(result) => result,
-            Err(payload) => resume_unwind(payload),
-        }
-    }
-
-    /// What [`Common::enter`] does whatever its work is, so that programs have it once. `name` is the work's.
-    ///
-    /// # Safety
-    /// As for [`Common::enter`]; and `work` does not unwind, and may run on another thread.
-    unsafe fn enter_with(&self, work: &mut Call<'_>, name: fn() -> &'static str) {
         self.assert_here();
         // A worker of another pool runs its own pool's jobs meanwhile.
         if current_home().is_none()
             && let Some(seat) = self.take_seat()
         {
             // SAFETY: the seat was just taken, and its worker is alive.
-            return unsafe { seat.visit(work) };
+            return unsafe { seat.visit(f) };
         }
-        // A pointer, since the borrow ends with the job's last act, before the job returns.
-        let work = IsSend(&raw mut *work);
+        let mut outcome = None;
+        let place = IsSend(&raw mut outcome);
         let latch = Latch::new(1, Waiter::current());
         let over = IsSend((&raw const latch).cast_mut());
+        let f = MayDangle::new(f);
         // SAFETY: this function does not return before the job's last act, which ends the latch; and it does not
-        // unwind. By the caller's promise the work may move to another thread.
+        // unwind.
         let job = unsafe {
             Spawned::new(move || {
-                let (work, over) = (work, over);
-                Here::with(&mut *work.0);
+                let (place, over) = (place, over);
+                let result = catch_unwind(AssertUnwindSafe(|| Here::with(f.into_inner())));
+                *place.0 = Some(result);
                 strands::call_ends();
                 current_home().expect("a job runs on a worker").count_ended();
                 Latch::end(over.0);
             })
         };
-        strands::call(ptr::from_ref(self).addr(), job.address(), name);
+        strands::call(ptr::from_ref(self).addr(), job.address(), type_name::<F>);
         self.count_begun_outside();
         let borrowed = AbortOnUnwind("a call panicked that had been given to a pool");
         let has_woken = self.inject_counted(job);
@@ -93,6 +75,10 @@ impl Common {
         latch::wait(&latch, None, has_woken);
         mem::forget(borrowed);
         strands::call_returns(ptr::from_ref(self).addr());
+        match outcome.expect("the job has run") {
+            Ok(result) => result,
+            Err(payload) => resume_unwind(payload),
+        }
     }
 
     /// Joins both branches on a worker of this pool, and waits for it. The current thread is not one of the workers.
@@ -131,18 +117,32 @@ impl Common {
 }
 
 impl GuestSeat {
-    /// Runs the work in the seat.
+    /// Runs `f` in the seat.
     ///
     /// # Safety
-    /// The current thread has just [taken](Common::take_seat) the seat, the workers are alive, and the work does not
-    /// unwind.
-    unsafe fn visit(self, work: &mut Call<'_>) {
+    /// The current thread has just [taken](Common::take_seat) the seat, and the workers are alive.
+    ///
+    /// # Panics
+    /// If `f` panics.
+    unsafe fn visit<F, R>(self, f: F) -> R
+    where
+        F: FnOnce(Here<'_>) -> R,
+    {
+        let (mut f, mut outcome) = (Some(f), None);
+        let mut work = |here: Here<'_>| {
+            let f = f.take().expect("a visit runs once");
+            outcome = Some(catch_unwind(AssertUnwindSafe(|| f(here))));
+        };
         // SAFETY: the worker is alive, and this thread has its seat, so it is that worker until it leaves, with an
         // empty stack; and the table is that of this front.
         unsafe {
             let front = self.front().as_ref();
             let operations = front.operations.expect("a seat is at a worker's front");
-            (operations.visit)(Here::new(front, self.bottom()), work);
+            (operations.visit)(Here::new(front, self.bottom()), &mut work);
+        }
+        match outcome.expect("a visit has run") {
+            Ok(result) => result,
+            Err(payload) => resume_unwind(payload),
         }
     }
 }
