@@ -4,8 +4,10 @@
 //! *Fence-Free Work Stealing on Bounded TSO Processors* says so of THE and of Chase and Lev's deque (§3.3), of its own
 //! deques (§3.3), and of THEP (§5).
 
+use std::cell::Cell;
 use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex};
+use std::rc::Rc;
+use std::sync::Arc;
 
 use filch_check::Program;
 use filch_check::tso::{Bounds, Tso, Verdict, explore};
@@ -22,8 +24,9 @@ fn late_put<Q: Queue<Tso>>(params: &Q::Params, tasks: usize, fenced: bool) -> Pr
     let mut thief = thieves.remove(0);
     let has_begun = Arc::new(<Tso as Memory>::AtomicBool::new(false));
     let begins = Arc::clone(&has_begun);
-    let (ended_first, found_nothing) = (Arc::new(Mutex::new(false)), Arc::new(Mutex::new(false)));
-    let (ended, nothing) = (Arc::clone(&ended_first), Arc::clone(&found_nothing));
+    // The threads of a program take turns.
+    let [ended_first, found_nothing] = [(); 2].map(|()| Rc::new(Cell::new(false)));
+    let (ended, nothing) = (Rc::clone(&ended_first), Rc::clone(&found_nothing));
     let push = move || {
         for _ in 0..tasks {
             assert!(owner.push(Task::from_id(NonZeroUsize::MIN)).is_ok(), "there is room");
@@ -31,21 +34,19 @@ fn late_put<Q: Queue<Tso>>(params: &Q::Params, tasks: usize, fenced: bool) -> Pr
         if fenced {
             Tso::fence(Ordering::SeqCst);
         }
-        *ended.lock().expect("threads take turns") = !has_begun.load(Ordering::Relaxed);
+        ended.set(!has_begun.load(Ordering::Relaxed));
         // The queue lives until the thief has ended.
         std::mem::forget(owner);
     };
     let steal = move || {
         begins.swap(true, Ordering::SeqCst);
-        *nothing.lock().expect("threads take turns") = !thief.steal().is_task();
+        nothing.set(!thief.steal().is_task());
         std::mem::forget(thief);
     };
     Program {
         threads: vec![("owner".to_owned(), Box::new(push)), ("thief".to_owned(), Box::new(steal))],
         finally: Box::new(move || {
-            let [ended_first, found_nothing] =
-                [ended_first, found_nothing].map(|it| *it.lock().expect("all have ended"));
-            assert!(!(ended_first && found_nothing), "a steal has missed a push that had ended");
+            assert!(!(ended_first.get() && found_nothing.get()), "a steal has missed a push that had ended");
         }),
     }
 }

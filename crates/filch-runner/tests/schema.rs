@@ -3,7 +3,8 @@
 
 mod common;
 
-use common::{Runner, SCHEMA, is_reply, is_reply_and_more, is_request, order, own, runs, set};
+use common::schema::{SCHEMA, is_reply, is_reply_and_more, is_request};
+use common::{Runner, order, own, runs, set};
 use filch_catalogue::protocol::{Description, Hello, Machine, Order, ProgramDescription, Ran, Reply, Request, VERSION};
 use serde_json::{Map, Value, json};
 

@@ -7,10 +7,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
 use filch_catalogue::protocol::{Hello, Order, PREFIX, Ran, Reply, Request};
-use serde_json::Value;
-
-#[cfg(filch_long)]
-pub(crate) use schema::{SCHEMA, is_reply, is_reply_and_more, is_request};
 
 /// The path of filch's own runner of this name.
 pub(crate) fn own(name: &str) -> PathBuf {
@@ -45,7 +41,8 @@ impl Runner {
 
     pub(crate) fn ask(&mut self, request: &Request) -> Reply {
         let value = serde_json::to_value(request).expect("plain data");
-        assert!(is_request(&value), "not a request of the schema: {value}");
+        #[cfg(filch_long)]
+        assert!(schema::is_request(&value), "not a request of the schema: {value}");
         self.tell(&value.to_string());
         self.listen().expect("an answer")
     }
@@ -56,7 +53,8 @@ impl Runner {
             return None;
         }
         let value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
-        assert!(is_reply(&value), "not a reply of the schema: {line}");
+        #[cfg(filch_long)]
+        assert!(schema::is_reply(&value), "not a reply of the schema: {line}");
         Some(serde_json::from_value(value).expect("a reply"))
     }
 
@@ -107,7 +105,7 @@ fn refused(reply: Reply) -> String {
 }
 
 #[cfg(filch_long)]
-mod schema {
+pub(crate) mod schema {
     use std::sync::LazyLock;
 
     use jsonschema::Validator;
@@ -166,14 +164,4 @@ mod schema {
     pub(crate) fn is_reply_and_more(value: &Value) -> bool {
         LENIENT.is_valid(value)
     }
-}
-
-#[cfg(not(filch_long))]
-fn is_request(_: &Value) -> bool {
-    true
-}
-
-#[cfg(not(filch_long))]
-fn is_reply(_: &Value) -> bool {
-    true
 }

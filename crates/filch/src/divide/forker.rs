@@ -223,9 +223,9 @@ impl Closures {
         Self(())
     }
 
-    /// A branch of a fork by this worker.
+    /// The first branch of a fork, which only a worker makes.
     #[inline]
-    fn branch<R>(f: impl FnOnce(Self) -> R) -> ByClosure<impl FnOnce() -> R> {
+    fn first<R>(f: impl FnOnce(Self) -> R) -> ByClosure<impl FnOnce() -> R> {
         assert!(current_home().is_some(), "{ON_A_WORKER}");
         ByClosure(move || f(Self(())))
     }
@@ -275,7 +275,7 @@ impl Forker for Closures {
         I: Send,
         RB: Send,
     {
-        let a = Self::branch(a);
+        let a = Self::first(a);
         let lending = Lending::new(item, move |item| ByClosure(move || b(Self(()), item)));
         fast_path::join_here(a, lending)
     }
@@ -288,6 +288,6 @@ impl Forker for Closures {
         RA: Send,
         RB: Send,
     {
-        fast_path::join_here(Self::branch(a), Self::branch(b))
+        fast_path::join_here(Self::first(a), ByClosure(move || b(Self(()))))
     }
 }

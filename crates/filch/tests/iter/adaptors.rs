@@ -12,25 +12,25 @@ fn adaptors_do_what_the_standard_ones_do() {
     let _watched = watchdog("adaptors do what the standard ones do");
     for n in LENGTHS {
         let v: Vec<u32> = (0..n as u32).map(|i| i.wrapping_mul(2_654_435_769) >> 20).collect();
-        agree!(both &v => .map(|x| x * 3));
-        agree!(both &v => .copied());
-        agree!(both &v => .cloned());
-        agree!(both &v => .filter(|x| *x % 3 == 0));
-        agree!(both &v => .filter_map(|x| x.checked_sub(1000)));
-        agree!(both &v => .flat_map(|x| 0..x % 4));
-        agree!(both &v => .inspect(|x| assert!(**x < 1 << 12)));
-        agree!(both &v => .enumerate());
-        agree!(both &v => .rev());
-        agree!(both &v => .rev().rev().rev());
-        agree!(both &v => .zip(&v[n / 3..]));
-        agree!(both &v[n / 3..] => .zip(&v));
-        agree!(both &v => .chain(&v[n / 2..]));
+        agree!(both: &v => .map(|x| x * 3));
+        agree!(both: &v => .copied());
+        agree!(both: &v => .cloned());
+        agree!(both: &v => .filter(|x| *x % 3 == 0));
+        agree!(both: &v => .filter_map(|x| x.checked_sub(1000)));
+        agree!(both: &v => .flat_map(|x| 0..x % 4));
+        agree!(both: &v => .inspect(|x| assert!(**x < 1 << 12)));
+        agree!(both: &v => .enumerate());
+        agree!(both: &v => .rev());
+        agree!(both: &v => .rev().rev().rev());
+        agree!(both: &v => .zip(&v[n / 3..]));
+        agree!(both: &v[n / 3..] => .zip(&v));
+        agree!(both: &v => .chain(&v[n / 2..]));
         for items in [0, 1, n / 2, n, n + 1] {
-            agree!(both &v => .take(items));
-            agree!(both &v => .skip(items));
+            agree!(both: &v => .take(items));
+            agree!(both: &v => .skip(items));
         }
         for step in [1, 2, 3, n + 1] {
-            agree!(both &v => .step_by(step));
+            agree!(both: &v => .step_by(step));
         }
     }
 }

@@ -19,35 +19,34 @@ fn consumers_give_what_the_standard_ones_give() {
     let _watched = watchdog("consumers give what the standard ones give");
     for n in LENGTHS {
         let v = numbers(n);
-        gives!(both | par | par!(&v).sum::<u64>(), v.iter().sum());
+        gives!(both: |par| par!(&v).sum::<u64>(), v.iter().sum());
         gives!(|par| par!(&v).map(|x| x % 3 + 1).map(std::num::Wrapping).product::<std::num::Wrapping<u64>>(), {
             v.iter().map(|x| std::num::Wrapping(x % 3 + 1)).product::<std::num::Wrapping<u64>>()
         });
-        gives!(both | par | par!(&v).count(), n);
+        gives!(both: |par| par!(&v).count(), n);
         gives!(|par| par!(&v).filter(|x| **x > 99).count(), v.iter().filter(|x| **x > 99).count());
-        gives!(both | par | par!(&v).fold(|| 0, |sum, x| sum + x, |a, b| a + b), v.iter().sum());
-        gives!(both | par | par!(v.clone()).fold_fixed(String::new, |s, x| s + &x.to_string(), |a, b| a + &b), {
+        gives!(both: |par| par!(&v).fold(|| 0, |sum, x| sum + x, |a, b| a + b), v.iter().sum());
+        gives!(both: |par| par!(v.clone()).fold_fixed(String::new, |s, x| s + &x.to_string(), |a, b| a + &b), {
             v.iter().map(u64::to_string).collect::<String>()
         });
-        gives!(both | par | par!(v.clone()).map(|x| x.to_string()).reduce(String::new, |a, b| a + &b), {
+        gives!(both: |par| par!(v.clone()).map(|x| x.to_string()).reduce(String::new, |a, b| a + &b), {
             v.iter().map(u64::to_string).collect::<String>()
         });
         // Which of equals is the answer shows in the index.
         let pairs = || v.iter().copied().zip(0..n);
-        gives!(both | par | par!(&v).min(), v.iter().min());
+        gives!(both: |par| par!(&v).min(), v.iter().min());
         gives!(|par| par!(&v).max(), v.iter().max());
         gives!(|par| par!(v.clone()).zip(0..n).min_by_key(|(x, _)| *x), pairs().min_by_key(|(x, _)| *x));
-        gives!(both | par | par!(v.clone()).zip(0..n).max_by_key(|(x, _)| *x), pairs().max_by_key(|(x, _)| *x));
+        gives!(both: |par| par!(v.clone()).zip(0..n).max_by_key(|(x, _)| *x), pairs().max_by_key(|(x, _)| *x));
         gives!(|par| par!(v.clone()).zip(0..n).min_by(|a, b| a.0.cmp(&b.0)), pairs().min_by(|a, b| a.0.cmp(&b.0)));
         gives!(|par| par!(v.clone()).zip(0..n).max_by(|a, b| a.0.cmp(&b.0)), pairs().max_by(|a, b| a.0.cmp(&b.0)));
         for limit in [0, 9, 100, 255] {
-            gives!(both | par | par!(&v).any(|x| *x > limit), v.iter().any(|x| *x > limit));
+            gives!(both: |par| par!(&v).any(|x| *x > limit), v.iter().any(|x| *x > limit));
             gives!(|par| par!(&v).all(|x| *x < limit), v.iter().all(|x| *x < limit));
-            gives!(both | par | par!(&v).find_any(|x| **x > limit).is_some(), v.iter().any(|x| *x > limit));
+            gives!(both: |par| par!(&v).find_any(|x| **x > limit).is_some(), v.iter().any(|x| *x > limit));
             gives!(|par| par!(&v).position_any(|x| *x > limit).is_none_or(|i| v[i] > limit), true);
-            gives!(both | par | par!(&v).position_first(|x| *x > limit), v.iter().position(|x| *x > limit));
-            gives!(
-                both | par | par!(v.clone()).zip(0..n).find_first(|(x, _)| *x > limit),
+            gives!(both: |par| par!(&v).position_first(|x| *x > limit), v.iter().position(|x| *x > limit));
+            gives!(both: |par| par!(v.clone()).zip(0..n).find_first(|(x, _)| *x > limit),
                 pairs().find(|(x, _)| *x > limit)
             );
             gives!(|par| par!(v.clone()).zip(0..n).filter(|(_, i)| i % 2 == 1).find_first(|(x, _)| *x > limit), {
@@ -56,7 +55,7 @@ fn consumers_give_what_the_standard_ones_give() {
         }
         let total = AtomicUsize::new(0);
         let add = |x: &u64| _ = total.fetch_add(*x as usize, Relaxed);
-        gives!(both | par | par!(&v).for_each(add), ());
+        gives!(both: |par| par!(&v).for_each(add), ());
         assert_eq!(total.into_inner() as u64, 6 * v.iter().sum::<u64>(), "three pools, two styles");
     }
 }
@@ -67,7 +66,7 @@ fn collections_have_the_items_in_order() {
     for n in LENGTHS {
         let v = numbers(n);
         let pairs = || v.iter().copied().zip(0..n);
-        gives!(both | par | par!(&v).copied().collect::<Vec<_>>(), v.clone());
+        gives!(both: |par| par!(&v).copied().collect::<Vec<_>>(), v.clone());
         gives!(|par| par!(&v).copied().filter(|x| x % 2 == 0).collect::<Vec<_>>(), {
             v.iter().copied().filter(|x| x % 2 == 0).collect::<Vec<_>>()
         });

@@ -42,53 +42,55 @@ pub(crate) fn shredded<S: IntoPar>(source: S) -> Vec<S::Item> {
 }
 
 /// Checks that a chain of adaptors does the same to a parallel iterator as to a sequential one, in closure style. With
-/// `both`, or compiled with `--cfg filch_long`, also in handle style.
+/// `both:`, or compiled with `--cfg filch_long`, also in handle style.
 macro_rules! agree {
-    (both $source:expr => $($chain:tt)*) => {{
-        let expected: Vec<_> = $source.into_iter()$($chain)*.collect();
-        $crate::agree!(@closures expected, $source => $($chain)*);
-        $crate::agree!(@handles expected, $source => $($chain)*);
-    }};
-    (@closures $expected:ident, $source:expr => $($chain:tt)*) => {
-        assert_eq!($crate::shredded(filch::par($source)$($chain)*), $expected, "cut at random: {}", stringify!($($chain)*));
-        for pool in $crate::POOLS.iter() {
-            let closures: Vec<_> = pool.install(|| filch::par($source)$($chain)*.collect());
-            assert_eq!(closures, $expected, "closures: {}", stringify!($($chain)*));
-        }
-    };
-    (@handles $expected:ident, $source:expr => $($chain:tt)*) => {
-        for pool in $crate::POOLS.iter() {
-            let handles: Vec<_> = pool.run(|mut w| w.par($source)$($chain)*.collect());
-            assert_eq!(handles, $expected, "handles: {}", stringify!($($chain)*));
-        }
-    };
     ($source:expr => $($chain:tt)*) => {{
         let expected: Vec<_> = $source.into_iter()$($chain)*.collect();
-        $crate::agree!(@closures expected, $source => $($chain)*);
+        assert_eq!($crate::shredded(filch::par($source)$($chain)*), expected, "cut at random: {}", stringify!($($chain)*));
+        for pool in $crate::POOLS.iter() {
+            let closures: Vec<_> = pool.install(|| filch::par($source)$($chain)*.collect());
+            assert_eq!(closures, expected, "closures: {}", stringify!($($chain)*));
+        }
         #[cfg(filch_long)]
-        $crate::agree!(@handles expected, $source => $($chain)*);
+        $crate::agree!(handles: $source => $($chain)*);
+    }};
+    (both: $source:expr => $($chain:tt)*) => {{
+        $crate::agree!($source => $($chain)*);
+        #[cfg(not(filch_long))]
+        $crate::agree!(handles: $source => $($chain)*);
+    }};
+    (handles: $source:expr => $($chain:tt)*) => {{
+        let expected: Vec<_> = $source.into_iter()$($chain)*.collect();
+        for pool in $crate::POOLS.iter() {
+            let handles: Vec<_> = pool.run(|mut w| w.par($source)$($chain)*.collect());
+            assert_eq!(handles, expected, "handles: {}", stringify!($($chain)*));
+        }
     }};
 }
 
 /// Checks that a parallel expression has this value, in closure style: `par` stands for the function that makes
-/// parallel iterators. With `both`, or compiled with `--cfg filch_long`, also in handle style.
+/// parallel iterators. With `both:`, or compiled with `--cfg filch_long`, also in handle style.
 macro_rules! gives {
-    (both |$par:ident| $parallel:expr, $expected:expr) => {{
-        let expected = &$expected;
-        $crate::gives!(@closures expected, |$par| $parallel);
-        $crate::gives!(@handles expected, |$par| $parallel);
-    }};
-    (@closures $expected:ident, |$par:ident| $parallel:expr) => {
-        for pool in $crate::POOLS.iter() {
-            macro_rules! $par {
-                ($source:expr) => {
-                    filch::par($source)
-                };
-            }
-            assert_eq!(&pool.install(|| $parallel), $expected, "closures: {}", stringify!($parallel));
+    (|$par:ident| $parallel:expr, $expected:expr) => {{
+        macro_rules! $par {
+            ($source:expr) => {
+                filch::par($source)
+            };
         }
-    };
-    (@handles $expected:ident, |$par:ident| $parallel:expr) => {
+        let expected = &$expected;
+        for pool in $crate::POOLS.iter() {
+            assert_eq!(&pool.install(|| $parallel), expected, "closures: {}", stringify!($parallel));
+        }
+        #[cfg(filch_long)]
+        $crate::gives!(handles: |$par| $parallel, $expected);
+    }};
+    (both: |$par:ident| $parallel:expr, $expected:expr) => {{
+        $crate::gives!(|$par| $parallel, $expected);
+        #[cfg(not(filch_long))]
+        $crate::gives!(handles: |$par| $parallel, $expected);
+    }};
+    (handles: |$par:ident| $parallel:expr, $expected:expr) => {{
+        let expected = &$expected;
         for pool in $crate::POOLS.iter() {
             pool.run(|mut w| {
                 macro_rules! $par {
@@ -96,15 +98,9 @@ macro_rules! gives {
                         w.par($source)
                     };
                 }
-                assert_eq!(&$parallel, $expected, "handles: {}", stringify!($parallel));
+                assert_eq!(&$parallel, expected, "handles: {}", stringify!($parallel));
             });
         }
-    };
-    (|$par:ident| $parallel:expr, $expected:expr) => {{
-        let expected = &$expected;
-        $crate::gives!(@closures expected, |$par| $parallel);
-        #[cfg(filch_long)]
-        $crate::gives!(@handles expected, |$par| $parallel);
     }};
 }
 

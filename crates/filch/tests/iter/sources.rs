@@ -152,7 +152,7 @@ fn bridges_keep_the_order_and_draw_each_item_once() {
     for n in LENGTHS.into_iter().chain([20_000]) {
         let drawn = AtomicUsize::new(0);
         let items = || (0..n).inspect(|_| _ = drawn.fetch_add(1, Relaxed));
-        gives!(both | par | par!(bridge(items())).collect::<Vec<_>>(), (0..n).collect::<Vec<_>>());
+        gives!(both: |par| par!(bridge(items())).collect::<Vec<_>>(), (0..n).collect::<Vec<_>>());
         assert_eq!(drawn.into_inner(), 6 * n, "three pools, two styles");
         gives!(|par| par!(bridge(0..n)).filter(|i| i % 3 == 0).map(|i| i * i).collect::<Vec<_>>(), {
             (0..n).filter(|i| i % 3 == 0).map(|i| i * i).collect::<Vec<_>>()
