@@ -9,7 +9,8 @@ const FOLDERS: &[&str] =
     &["filch-queue/src", "filch/src/protocol", "filch-check/src/scenarios", "filch-check/src/twins"];
 
 fn main() -> io::Result<()> {
-    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("this crate lies in the folder of all");
+    let own = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo says where"));
+    let crates = own.parent().expect("this crate lies in the folder of all");
     let mut files = Vec::new();
     for folder in FOLDERS {
         println!("cargo::rerun-if-changed={}", crates.join(folder).display());

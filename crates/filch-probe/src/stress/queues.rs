@@ -268,7 +268,7 @@ fn round<Q: Queue>(script: Script, params: &Q::Params) -> std::result::Result<Ro
         stolen.extend(loot);
     }
     let again = judge(script.tasks, &Q::PROMISES, popped.iter().chain(&kept).chain(&stolen).copied().map(number))?;
-    Trial::<Q>::new(capacity, params).passes(&mut owner, &mut ended);
+    Trial::new::<Q, _>(capacity, params).passes(&mut owner, &mut ended);
     let sizes = [script.tasks, kept.len(), popped.len(), stolen.len()].map(|size| size as u64);
     Ok(Round { tasks: sizes[0], kept: sizes[1], popped: sizes[2], stolen: sizes[3], again, time })
 }

@@ -5,9 +5,10 @@
 use alloc::vec::Vec;
 use core::num::NonZeroUsize;
 
+use super::Side;
 use super::round::{Ending, Kind, Round};
 use crate::model::{Disagreement, Model};
-use crate::{Capacity, Full, Order, Owner, Progress, Promises, Steal, StealMany, StealOrder, Stealable, Task, Thief};
+use crate::{Capacity, Full, Order, Owner, Progress, Promises, Steal, StealOrder, Stealable, Task, Thief};
 
 /// The number of failed attempts, each followed by a poll, after which a thief gives up. An owner that polls answers
 /// sooner.
@@ -22,17 +23,11 @@ pub(super) const BRIM: usize = 1024;
 /// The most tasks that a queue gets if it grows or is too large to fill.
 const HEAP: usize = 33;
 
-/// A thief that takes one task at a time, or can take several at once.
-pub(super) enum Side<'q> {
-    One(&'q mut dyn Thief<Task>),
-    Several(&'q mut dyn StealMany<Task>),
-}
-
 /// All rounds of one queue.
-pub(super) struct Course<'q> {
+pub(super) struct Course<'c, 'q> {
     promises: &'static Promises,
     capacity: usize,
-    owner: &'q mut dyn Owner<Task>,
+    owner: &'c mut (dyn Owner<Task> + 'q),
     thieves: Vec<Side<'q>>,
     /// The content of the queue.
     model: Model<Task>,
@@ -42,7 +37,7 @@ pub(super) struct Course<'q> {
     lengths: Vec<usize>,
     round: Round,
     /// The results of the rounds on a new queue; empty if this queue is new.
-    expected: &'q [Ending],
+    expected: &'c [Ending],
     endings: Vec<Ending>,
 }
 
@@ -88,12 +83,12 @@ impl Side<'_> {
     }
 }
 
-impl<'q> Course<'q> {
+impl<'c, 'q> Course<'c, 'q> {
     pub(super) fn new(
-        expected: Option<&'q [Ending]>,
+        expected: Option<&'c [Ending]>,
         promises: &'static Promises,
         capacity: usize,
-        owner: &'q mut dyn Owner<Task>,
+        owner: &'c mut (dyn Owner<Task> + 'q),
         thieves: Vec<Side<'q>>,
     ) -> Self {
         Self {

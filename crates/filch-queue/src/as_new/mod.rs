@@ -22,18 +22,21 @@
 mod course;
 mod round;
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::fmt::{self, Debug, Formatter};
 
 use filch_memory::Memory;
 
-use self::course::{BRIM, Course, Side};
+use self::course::{BRIM, Course};
 use self::round::Ending;
-use crate::{Capacity, Queue, StealMany, Task};
+use crate::{Capacity, Owner, Promises, Queue, StealMany, Task, Thief};
 
 /// The trial of a queue that has been used.
 ///
 /// ```
 /// use core::num::NonZeroUsize;
+/// use filch_memory::Native;
 /// use filch_queue::{BlockSize, BwosL, Owner, Queue, Task, Thief, as_new::Trial};
 ///
 /// let params = BlockSize::Entries(NonZeroUsize::new(2).unwrap());
@@ -43,35 +46,64 @@ use crate::{Capacity, Queue, StealMany, Task};
 ///     assert!(thieves[n % 2].steal().is_task() || owner.pop().is_some());
 /// }
 /// while owner.pop().is_some() {}
-/// Trial::<BwosL>::new(4, &params).passes(&mut owner, &mut thieves);
+/// Trial::new::<BwosL, Native>(4, &params).passes(&mut owner, &mut thieves);
 /// ```
-#[derive(Debug)]
-pub struct Trial<Q: Queue<M>, M: Memory = filch_memory::Native> {
+pub struct Trial {
     capacity: usize,
-    params: Q::Params,
-    side: for<'q> fn(&'q mut Q::Thief) -> Side<'q>,
+    promises: &'static Promises,
+    new: Box<dyn Fn(usize) -> Endings + Send + Sync>,
 }
 
-impl<Q: Queue<M>, M: Memory> Trial<Q, M> {
+/// A thief's side; a mutable reference to any thief [is](From) one that takes one task at a time.
+#[expect(missing_debug_implementations, reason = "queues need not have it")]
+pub enum Side<'q> {
+    /// Takes one at a time.
+    One(&'q mut dyn Thief<Task>),
+    /// Can take several at once: there are rounds in which it does.
+    Several(&'q mut dyn StealMany<Task>),
+}
+
+impl<'q, T: Thief<Task>> From<&'q mut T> for Side<'q> {
+    fn from(thief: &'q mut T) -> Self {
+        Self::One(thief)
+    }
+}
+
+impl Trial {
     /// Makes the trial of a queue that was made with this capacity and these parameters.
-    pub fn new(capacity: usize, params: &Q::Params) -> Self {
-        Self { capacity, params: params.clone(), side: |thief| Side::One(thief) }
+    pub fn new<Q: Queue<M>, M: Memory>(capacity: usize, params: &Q::Params) -> Self {
+        Self::of::<Q, M>(capacity, params, |thief| Side::One(thief))
     }
 
-    /// Adds rounds in which thieves take several tasks at once.
-    #[must_use]
-    pub fn of_many(self) -> Self
-    where
-        Q::Thief: StealMany<Task>,
-    {
-        Self { side: |thief| Side::Several(thief), ..self }
+    /// As [`Trial::new`], of thieves that are [`Side::Several`].
+    pub fn of_many<Q: Queue<M, Thief: StealMany<Task>>, M: Memory>(capacity: usize, params: &Q::Params) -> Self {
+        Self::of::<Q, M>(capacity, params, |thief| Side::Several(thief))
+    }
+
+    fn of<Q: Queue<M>, M: Memory>(
+        capacity: usize,
+        params: &Q::Params,
+        side: for<'q> fn(&'q mut Q::Thief) -> Side<'q>,
+    ) -> Self {
+        let params = params.clone();
+        let new = move |thieves| {
+            let (mut owner, mut thieves) = Q::make(capacity, thieves, &params);
+            let sides = thieves.iter_mut().map(side).collect();
+            Endings(Course::new(None, &Q::PROMISES, capacity, &mut owner, sides).run())
+        };
+        Self { capacity, promises: &Q::PROMISES, new: Box::new(new) }
     }
 
     /// Tries the queue. All of its tasks must have been taken; thieves may have asked for more.
     ///
     /// # Panics
     /// If a round does not end as promised, or as on a new queue.
-    pub fn passes(&self, owner: &mut Q::Owner, thieves: &mut [Q::Thief]) {
+    pub fn passes<'q>(
+        &self,
+        owner: &mut (dyn Owner<Task> + 'q),
+        thieves: impl IntoIterator<Item: Into<Side<'q>>, IntoIter: ExactSizeIterator>,
+    ) {
+        let thieves = thieves.into_iter();
         self.passes_like(&self.of_new(thieves.len()), owner, thieves);
     }
 
@@ -80,27 +112,33 @@ impl<Q: Queue<M>, M: Memory> Trial<Q, M> {
     /// # Panics
     /// If a round does not end as promised.
     pub fn of_new(&self, thieves: usize) -> Endings {
-        let (mut owner, mut thieves) = Q::make(self.capacity, thieves, &self.params);
-        Endings(self.run(None, &mut owner, &mut thieves))
+        (self.new)(thieves)
     }
 
     /// As [`Trial::passes`], with the result of [`Trial::of_new`] for this many thieves.
     ///
     /// # Panics
     /// As [`Trial::passes`].
-    pub fn passes_like(&self, new: &Endings, owner: &mut Q::Owner, thieves: &mut [Q::Thief]) {
-        let found = self.run(Some(&new.0), owner, thieves);
+    pub fn passes_like<'q>(
+        &self,
+        new: &Endings,
+        owner: &mut (dyn Owner<Task> + 'q),
+        thieves: impl IntoIterator<Item: Into<Side<'q>>>,
+    ) {
+        let thieves = thieves.into_iter().map(Into::into).collect();
+        let found = Course::new(Some(&new.0), self.promises, self.capacity, owner, thieves).run();
         assert_eq!(new.0.len(), found.len(), "the queues have different numbers of thieves");
         // Unless the queue was filled completely, blocks may begin anywhere.
-        let is_comparable = self.capacity <= BRIM || Q::PROMISES.capacity != Capacity::Array;
+        let is_comparable = self.capacity <= BRIM || self.promises.capacity != Capacity::Array;
         for (expected, found) in new.0.iter().zip(&found).filter(|_| is_comparable) {
             assert!(expected == found, "not as good as new: {found}; {expected}");
         }
     }
+}
 
-    fn run(&self, expected: Option<&[Ending]>, owner: &mut Q::Owner, thieves: &mut [Q::Thief]) -> Vec<Ending> {
-        let sides = thieves.iter_mut().map(self.side).collect();
-        Course::new(expected, &Q::PROMISES, self.capacity, owner, sides).run()
+impl Debug for Trial {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Trial").field("queue", &self.promises.name).field("capacity", &self.capacity).finish()
     }
 }
 

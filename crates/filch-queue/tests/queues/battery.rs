@@ -75,7 +75,7 @@ fn steal_all<Q: Queue>(owner: &mut Q::Owner, thief: &mut Q::Thief) -> Vec<usize>
 /// Ends a test: tries the queue that it has used and emptied.
 fn is_as_new<Q: Queue>(capacity: usize, owner: &mut Q::Owner, thieves: &mut [Q::Thief]) {
     if is_tried(capacity) {
-        Trial::<Q>::new(capacity, &Q::Params::default()).passes(owner, thieves);
+        Trial::new::<Q, _>(capacity, &Q::Params::default()).passes(owner, thieves);
     }
 }
 

@@ -4,7 +4,7 @@
 use core::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use filch_queue::as_new::Trial;
+use filch_queue::as_new::{Side, Trial};
 use filch_queue::{
     Adws, ChaseLev, Full, IdempotentLifo, Lace, Locked, Owner, PdqRAsync, Promises, Queue, Steal, StealMany, Task, The,
     Thief,
@@ -162,7 +162,11 @@ impl<T: StealMany<Task>> StealMany<Task> for FlawedThief<T> {
 }
 
 /// Returns a trial's verdict on a flawed queue that has been used a little.
-fn verdict<Q: Queue>(flaw: Flaw, trial: &Trial<Flawed<Q>>) -> Result<(), String> {
+fn verdict<Q: Queue>(
+    flaw: Flaw,
+    trial: &Trial,
+    side: for<'q> fn(&'q mut FlawedThief<Q::Thief>) -> Side<'q>,
+) -> Result<(), String> {
     let (mut owner, mut thieves) = Flawed::<Q>::make(CAPACITY, 2, &flaw);
     for n in 0..8 {
         let _ = owner.push(task(n));
@@ -170,7 +174,7 @@ fn verdict<Q: Queue>(flaw: Flaw, trial: &Trial<Flawed<Q>>) -> Result<(), String>
         while owner.pop().is_some() {}
         thieves.iter_mut().for_each(|thief| while thief.quiesce().is_some() {});
     }
-    let tried = catch_unwind(AssertUnwindSafe(|| trial.passes(&mut owner, &mut thieves)));
+    let tried = catch_unwind(AssertUnwindSafe(|| trial.passes(&mut owner, thieves.iter_mut().map(side))));
     tried.map_err(|panic| panic.downcast_ref::<String>().expect("a message").clone())
 }
 
@@ -178,7 +182,8 @@ const CAPACITY: usize = 4;
 
 #[track_caller]
 fn fails<Q: Queue>(flaw: Flaw) {
-    assert!(verdict::<Q>(flaw, &Trial::new(CAPACITY, &flaw)).is_err(), "{flaw:?} of {} is missed", Q::PROMISES.name);
+    let verdict = verdict::<Q>(flaw, &Trial::new::<Flawed<Q>, _>(CAPACITY, &flaw), |thief| Side::One(thief));
+    assert!(verdict.is_err(), "{flaw:?} of {} is missed", Q::PROMISES.name);
 }
 
 /// More operations than the trial of the new queue for comparison takes.
@@ -187,7 +192,8 @@ const LATE: usize = 8;
 #[test]
 fn a_queue_without_a_flaw_passes() {
     fn passes<Q: Queue>() {
-        assert_eq!(verdict::<Q>(Flaw::None, &Trial::new(CAPACITY, &Flaw::None)), Ok(()));
+        let trial = Trial::new::<Flawed<Q>, _>(CAPACITY, &Flaw::None);
+        assert_eq!(verdict::<Q>(Flaw::None, &trial, |thief| Side::One(thief)), Ok(()));
     }
     passes::<ChaseLev>();
     passes::<The>();
@@ -195,8 +201,8 @@ fn a_queue_without_a_flaw_passes() {
     passes::<PdqRAsync>();
     passes::<Adws>();
     passes::<IdempotentLifo>();
-    let of_many = Trial::new(CAPACITY, &Flaw::None).of_many();
-    assert_eq!(verdict::<Locked>(Flaw::None, &of_many), Ok(()));
+    let of_many = Trial::of_many::<Flawed<Locked>, _>(CAPACITY, &Flaw::None);
+    assert_eq!(verdict::<Locked>(Flaw::None, &of_many, |thief| Side::Several(thief)), Ok(()));
 }
 
 #[test]
@@ -246,6 +252,6 @@ fn miscounts_are_found() {
         fails::<ChaseLev>(Flaw::Hint(hint));
         fails::<Adws>(Flaw::Hint(hint));
     }
-    let of_many = Trial::new(CAPACITY, &Flaw::Miscounts).of_many();
-    assert!(verdict::<Locked>(Flaw::Miscounts, &of_many).is_err());
+    let of_many = Trial::of_many::<Flawed<Locked>, _>(CAPACITY, &Flaw::Miscounts);
+    assert!(verdict::<Locked>(Flaw::Miscounts, &of_many, |thief| Side::Several(thief)).is_err());
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
 use std::thread;
 
-use filch_queue::as_new::Trial;
+use filch_queue::as_new::{Side, Trial};
 use filch_queue::model::{Disagreement, Model};
 use filch_queue::{Delivery, Full, Owner, Queue, Steal, StealMany, StealOrder, Stealable, Task, Thief};
 use proptest::prelude::*;
@@ -41,7 +41,8 @@ fn make<Q: Queue>(capacity: usize) -> (Q::Owner, Vec<Q::Thief>) {
 /// Ends a test: tries the queue that it has used and emptied.
 fn is_as_new<Q: Queue<Thief: StealMany<Task>>>(capacity: usize, owner: &mut Q::Owner, thieves: &mut [Q::Thief]) {
     if is_tried(capacity) {
-        Trial::<Q>::new(capacity, &Q::Params::default()).of_many().passes(owner, thieves);
+        let thieves = thieves.iter_mut().map(|thief| Side::Several(thief));
+        Trial::of_many::<Q, _>(capacity, &Q::Params::default()).passes(owner, thieves);
     }
 }
 

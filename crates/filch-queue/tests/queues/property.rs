@@ -90,7 +90,7 @@ fn follow<Q: Queue>(capacity: usize, operations: &[Operation]) -> Result<(), Dis
     model.pop(owner.pop())?;
     // Where each answer takes time, not after every case.
     if (!Q::PROMISES.answers_by_clock || operations.len().is_multiple_of(16)) && is_tried(capacity) {
-        Trial::<Q>::new(capacity, &Q::Params::default()).passes(&mut owner, &mut thieves);
+        Trial::new::<Q, _>(capacity, &Q::Params::default()).passes(&mut owner, &mut thieves);
     }
     Ok(())
 }

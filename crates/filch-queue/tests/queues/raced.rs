@@ -157,7 +157,7 @@ pub(crate) fn interrupted_owner<Q: Queue<Gated>>() {
     if !is_free::<Q>() || Q::PROMISES.answers_by_clock {
         return;
     }
-    let trial = Trial::<Q, Gated>::new(CAPACITY, &Q::Params::default());
+    let trial = Trial::new::<Q, Gated>(CAPACITY, &Q::Params::default());
     let trial = (&trial, &trial.of_new(2));
     for act in [Act::Push, Act::Pop, Act::Poll] {
         for (pushed, popped) in (0..6).flat_map(|pushed| (0..=pushed.min(2)).map(move |popped| (pushed, popped))) {
@@ -169,7 +169,7 @@ pub(crate) fn interrupted_owner<Q: Queue<Gated>>() {
 
 /// Stops an owner before the given step of an act, after some pushes and pops; returns whether the act has that step.
 fn interrupts<Q: Queue<Gated>>(
-    (trial, new): (&Trial<Q, Gated>, &Endings),
+    (trial, new): (&Trial, &Endings),
     act: Act,
     pushed: usize,
     own: usize,

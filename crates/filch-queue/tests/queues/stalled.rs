@@ -114,7 +114,7 @@ fn stall<Q: Queue<Gated>>(before: &[usize], has_asked: bool) -> bool {
     }
     assert!(taken.into_iter().eq(0..TASKS), "stalled before {before:?}");
     if !Q::PROMISES.answers_by_clock {
-        Trial::<Q, Gated>::new(CAPACITY, &params).passes(&mut owner, &mut thieves);
+        Trial::new::<Q, Gated>(CAPACITY, &params).passes(&mut owner, &mut thieves);
     }
     are_stalled
 }

@@ -2,16 +2,14 @@
 //!
 //! Invariant: a queue that is not tried again was left in a state that has passed; see [`outcome`](crate::outcome).
 
-use std::any::TypeId;
 use std::collections::{HashMap, HashSet};
-use std::fmt::Write;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex};
 
-use filch_queue::Queue;
 use filch_queue::as_new::{Endings, Trial};
+use filch_queue::{Owner, Task};
 
 use super::lock;
+use super::made::Taker;
 use crate::outcome::mix;
 use crate::scenario::Checker;
 
@@ -29,17 +27,13 @@ struct Known {
 
 impl Ends {
     /// Proves that a queue is as good as new, unless a queue in the same state was proved before.
-    pub(super) fn prove<M: Checker, Q: Queue<M>>(
+    pub(super) fn prove<M: Checker>(
         &self,
-        trial: &Trial<Q, M>,
-        params: &Q::Params,
-        owner: &mut Q::Owner,
-        thieves: &mut [Q::Thief],
+        kind: u64,
+        trial: &Trial,
+        owner: &mut dyn Owner<Task>,
+        thieves: &mut [Box<dyn Taker>],
     ) {
-        let mut hasher = DefaultHasher::new();
-        TypeId::of::<(Q, M)>().hash(&mut hasher);
-        write!(Letters(&mut hasher), "{params:?}").expect("a hasher takes everything");
-        let kind = hasher.finish();
         let outcome = mix(kind, M::outcome());
         let known = || lock(&self.0);
         if known().passed.contains(&outcome) {
@@ -47,19 +41,9 @@ impl Ends {
         }
         let new = known().new.get(&kind).cloned();
         let new = new.unwrap_or_else(|| Arc::new(trial.of_new(thieves.len())));
-        trial.passes_like(&new, owner, thieves);
+        trial.passes_like(&new, owner, thieves.iter_mut().map(|thief| thief.side()));
         let mut known = known();
         known.new.insert(kind, new);
         known.passed.insert(outcome);
-    }
-}
-
-/// A writer that hashes what is written.
-struct Letters<'h>(&'h mut DefaultHasher);
-
-impl Write for Letters<'_> {
-    fn write_str(&mut self, text: &str) -> std::fmt::Result {
-        self.0.write(text.as_bytes());
-        Ok(())
     }
 }

@@ -4,9 +4,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use filch_queue::as_new::Trial;
-use filch_queue::{Delivery, Owner, Queue, Thief};
+use filch_queue::{Delivery, Owner, Queue, Task};
 
+use super::made::{Made, Taker};
 use super::{Act, Client, lock, task};
 use crate::Program;
 use crate::scenario::Checker;
@@ -14,21 +14,25 @@ use crate::scenario::Checker;
 /// Returns a program in which a worker looks for work once while the owner and another thief act. The client must leave
 /// at least one of the tasks that are in the queue at the start.
 pub fn hint<M: Checker, Q: Queue<M>>(client: &Client, params: &Q::Params) -> Program {
-    let (mut owner, mut thieves) = Q::make(client.capacity, 2, params);
+    hint_of::<M>(client, Made::new::<M, Q>(client.capacity, 2, params))
+}
+
+fn hint_of<M: Checker>(client: &Client, made: Made) -> Program {
+    let Made { mut owner, mut thieves, promises, withdraws, trial, kind } = made;
     let taken = Arc::new(Mutex::new(0));
     for id in 1..=client.before {
         assert!(owner.push(task(id)).is_ok(), "there is room for what lies there before");
     }
-    let (looker, mut thief) = (thieves.remove(1), thieves.remove(0));
+    let (mut looker, mut thief) = (thieves.remove(1), thieves.remove(0));
     // Each thread leaves its side of the queue here when it ends.
-    let owners: Ended<Q::Owner> = Arc::default();
-    let [thieves, lookers]: [Ended<Q::Thief>; 2] = Default::default();
+    let owners: Ended<Box<dyn Owner<Task> + Send>> = Arc::default();
+    let [thieves, lookers]: [Ended<Box<dyn Taker>>; 2] = Default::default();
     let (mine, yours, others) = (Arc::clone(&owners), Arc::clone(&thieves), Arc::clone(&lookers));
     let seen = Arc::new(Mutex::new(None));
     let look = {
         let seen = Arc::clone(&seen);
         move || {
-            let hint = looker.has_work_hint();
+            let hint = looker.thief().has_work_hint();
             M::note(|| format!("there is {}", if hint { "work" } else { "no work" }));
             *lock(&seen) = Some(hint);
             *lock(&others) = Some(looker);
@@ -51,13 +55,12 @@ pub fn hint<M: Checker, Q: Queue<M>>(client: &Client, params: &Q::Params) -> Pro
         let (taken, steals) = (Arc::clone(&taken), client.thieves.iter().sum());
         move || {
             for _ in 0..steals {
-                *lock(&taken) += usize::from(thief.steal().is_task());
+                *lock(&taken) += usize::from(thief.thief().steal().is_task());
             }
             *lock(&yours) = Some(thief);
         }
     };
     let (before, ends) = (client.before, client.ends.clone());
-    let (params, trial) = (params.clone(), Trial::new(client.capacity, params));
     Program {
         threads: vec![
             ("owner".into(), Box::new(own)),
@@ -71,16 +74,16 @@ pub fn hint<M: Checker, Q: Queue<M>>(client: &Client, params: &Q::Params) -> Pro
             let mut owner = lock(&owners).take().expect("the owner has ended");
             let mut thieves = [&thieves, &lookers].map(|thief| lock(thief).take().expect("the thief has ended"));
             for _ in 0..2 {
-                if !Q::WITHDRAWS {
+                if !withdraws {
                     owner.poll();
                 }
-                taken += std::iter::from_fn(|| thieves[0].quiesce()).count();
+                taken += std::iter::from_fn(|| thieves[0].thief().quiesce()).count();
                 taken += std::iter::from_fn(|| owner.pop()).count();
                 owner.poll();
             }
-            let is_once = Q::PROMISES.delivery == Delivery::ExactlyOnce;
+            let is_once = promises.delivery == Delivery::ExactlyOnce;
             assert!(taken == before || taken > before && !is_once, "{taken} of {before} tasks were taken");
-            ends.prove::<M, Q>(&trial, &params, &mut owner, &mut thieves);
+            ends.prove::<M>(kind, &trial, &mut *owner, &mut thieves);
         }),
     }
 }

@@ -9,6 +9,7 @@
 mod client;
 mod ends;
 mod hint;
+mod made;
 mod program;
 mod taken;
 

@@ -5,9 +5,9 @@
 use std::sync::{Arc, Mutex};
 
 use filch_memory::{Atomic, AtomicInt, Memory, Ordering};
-use filch_queue::as_new::Trial;
-use filch_queue::{Delivery, Full, Order, Owner, Queue, Steal, StealMany, Task, Thief};
+use filch_queue::{Delivery, Full, Order, Owner, Queue, Steal, StealMany, Task};
 
+use super::made::{Made, Taker};
 use super::taken::{Contents, Taken};
 use super::{Act, Client, lock, task};
 use crate::Program;
@@ -26,22 +26,13 @@ impl<M: Memory> Turns<M> {
     }
 }
 
-/// One attempt of a thief: asks for up to this many tasks and puts them into its bag.
-type Attempt<T> = fn(&mut T, usize, &mut Vec<Task>) -> Steal<usize>;
-
 /// Returns the program of a client of queue `Q`.
 ///
 /// # Panics
 /// If the thieves ask for several tasks at once; use [`program_of_many`] for those.
 pub fn program<M: Checker, Q: Queue<M>>(client: &Client, params: &Q::Params) -> Program {
     assert!(client.most.is_none(), "the thieves ask for several tasks at once");
-    let attempt: Attempt<Q::Thief> = |thief, _, bag| {
-        thief.steal().map(|task| {
-            bag.push(task);
-            1
-        })
-    };
-    program_with::<M, Q>(client, params, attempt, |trial| trial)
+    program_with::<M>(client, Made::new::<M, Q>(client.capacity, client.thieves.len(), params))
 }
 
 /// Returns the program of a client of queue `Q` whose thieves ask for several tasks at once.
@@ -49,19 +40,14 @@ pub fn program_of_many<M: Checker, Q: Queue<M, Thief: StealMany<Task>>>(
     client: &Client,
     params: &Q::Params,
 ) -> Program {
-    program_with::<M, Q>(client, params, StealMany::steal_many, Trial::of_many)
+    program_with::<M>(client, Made::of_many::<M, Q>(client.capacity, client.thieves.len(), params))
 }
 
-fn program_with<M: Checker, Q: Queue<M>>(
-    client: &Client,
-    params: &Q::Params,
-    attempt: Attempt<Q::Thief>,
-    trial: fn(Trial<Q, M>) -> Trial<Q, M>,
-) -> Program {
-    let delivery = Q::PROMISES.delivery;
+fn program_with<M: Checker>(client: &Client, made: Made) -> Program {
+    let Made { mut owner, thieves, promises, withdraws: does_withdraw, trial, kind } = made;
+    let delivery = promises.delivery;
     let (capacity, leaves_new, lies_before) = (client.capacity, client.leaves_new, client.before);
     let withdraws = client.withdraws;
-    let (mut owner, thieves) = Q::make(client.capacity, client.thieves.len(), params);
     let taken = Arc::new(Mutex::new(Taken { by_thieves: vec![Vec::new(); thieves.len()], ..Taken::default() }));
     let pushed = |act: &Act| match *act {
         Act::Push => 1,
@@ -72,7 +58,7 @@ fn program_with<M: Checker, Q: Queue<M>>(
     let contents = Arc::new(Contents::<M>::new(pushes));
     let turns = Arc::new(Turns::<M>(client.in_turns.then(|| Atomic::new(0))));
     for _ in 0..client.before {
-        push(&mut owner, &taken, &contents, &turns);
+        push(&mut *owner, &taken, &contents, &turns);
     }
     let has_ended: Option<Arc<M::AtomicBool>> = client.told.then(|| Arc::new(Atomic::new(false)));
     let owner = Arc::new(Mutex::new(Some(owner)));
@@ -88,7 +74,7 @@ fn program_with<M: Checker, Q: Queue<M>>(
                     match act {
                         Act::Push => {
                             M::note(|| format!("push {}", lock(&taken).pushed + 1));
-                            push(&mut mine, &taken, &contents, &turns);
+                            push(&mut *mine, &taken, &contents, &turns);
                         }
                         Act::PushMany(tasks) => {
                             let first = lock(&taken).pushed + 1;
@@ -138,7 +124,7 @@ fn program_with<M: Checker, Q: Queue<M>>(
                     M::note(|| "steal".into());
                     turns.take();
                     let (mut bag, from) = (Vec::new(), lock(&taken).begin());
-                    let stolen = attempt(&mut mine, most, &mut bag);
+                    let stolen = mine.attempt(most, &mut bag);
                     M::note(|| match stolen {
                         Steal::Task(_) => {
                             bag.iter().map(|task| format!("stole {}", task.id())).collect::<Vec<_>>().join(", ")
@@ -147,7 +133,7 @@ fn program_with<M: Checker, Q: Queue<M>>(
                     });
                     assert_eq!(stolen.task().unwrap_or(0), bag.len(), "the answer is not what is in the bag");
                     assert!(bag.len() <= most, "{} tasks are more than {most}", bag.len());
-                    let is_promised = !leaves_new || Q::PROMISES.may_answer(&stolen);
+                    let is_promised = !leaves_new || promises.may_answer(&stolen);
                     assert!(is_promised, "{stolen:?} is no answer of this queue");
                     if bag.is_empty() {
                         lock(&taken).end_in_vain(from, stolen.is_empty());
@@ -157,34 +143,33 @@ fn program_with<M: Checker, Q: Queue<M>>(
                 if withdraws {
                     M::note(|| "withdraw".into());
                     let from = lock(&taken).begin();
-                    let rest = mine.quiesce();
+                    let rest = mine.thief().quiesce();
                     rest.into_iter().for_each(|task| loot(task, (index, from), &taken, &contents, delivery));
                 }
                 *lock(&thief) = Some(mine);
             }),
         ));
     }
-    let (params, ends) = (params.clone(), client.ends.clone());
-    let trial = trial(Trial::new(capacity, &params));
+    let ends = client.ends.clone();
     let finally = Box::new(move || {
-        let ended = |thief: &Arc<Mutex<Option<Q::Thief>>>| lock(thief).take().expect("the thief has ended");
+        let ended = |thief: &Arc<Mutex<Option<Box<dyn Taker>>>>| lock(thief).take().expect("the thief has ended");
         let mut thieves: Vec<_> = thieves.iter().map(ended).collect();
         let mut owner = lock(&owner).take().expect("the owner has ended");
         let last = lock(&taken).begin();
         loop {
-            if !Q::WITHDRAWS {
+            if !does_withdraw {
                 owner.poll();
             }
             let before = lock(&taken).all().count();
             for (index, thief) in thieves.iter_mut().enumerate() {
-                if let Some(task) = thief.quiesce() {
+                if let Some(task) = thief.thief().quiesce() {
                     loot(task, (index, last), &taken, &contents, delivery);
                 }
             }
             while let Some(task) = owner.pop() {
                 pop(Some(task), last, &taken, &contents, delivery);
             }
-            if !Q::PROMISES.owner_must_poll {
+            if !promises.owner_must_poll {
                 break;
             }
             // The owner may have answered a thief meanwhile.
@@ -193,16 +178,16 @@ fn program_with<M: Checker, Q: Queue<M>>(
                 break;
             }
         }
-        lock(&taken).check(&Q::PROMISES, lies_before);
+        lock(&taken).check(promises, lies_before);
         if leaves_new {
-            return ends.prove::<M, Q>(&trial, &params, &mut owner, &mut thieves);
+            return ends.prove::<M>(kind, &trial, &mut *owner, &mut thieves);
         }
         // The queue is not only empty but usable.
         let first = lock(&taken).pushed + 1;
         let ids: Vec<usize> = (first..first + capacity.min(2)).filter(|&id| owner.push(task(id)).is_ok()).collect();
         ensure!(!ids.is_empty(), NoRoom, "the emptied queue takes no task");
         let popped: Vec<usize> = std::iter::from_fn(|| owner.pop()).map(|task| task.id().get()).collect();
-        let expected: Vec<usize> = match Q::PROMISES.order {
+        let expected: Vec<usize> = match promises.order {
             Order::Lifo => ids.into_iter().rev().collect(),
             Order::Fifo => ids,
         };
@@ -211,7 +196,7 @@ fn program_with<M: Checker, Q: Queue<M>>(
     Program { threads, finally }
 }
 
-fn push<M: Checker>(owner: &mut impl Owner<Task>, taken: &Mutex<Taken>, contents: &Contents<M>, turns: &Turns<M>) {
+fn push<M: Checker>(owner: &mut dyn Owner<Task>, taken: &Mutex<Taken>, contents: &Contents<M>, turns: &Turns<M>) {
     let id = lock(taken).pushed + 1;
     contents.write(id);
     turns.take();
