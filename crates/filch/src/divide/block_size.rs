@@ -20,6 +20,10 @@ pub(crate) struct Pace {
     inner_since: Time,
     /// When the loop has taken so long that a worker that naps should help.
     long_at: Time,
+    /// When a loop begins to lend whose blocks are fine, and which was short lately.
+    lends_from: Time,
+    /// The items of the largest block so far, and the time that they took.
+    measured: (usize, Time),
 }
 
 impl Pace {
@@ -28,26 +32,54 @@ impl Pace {
     /// About 60 µs: a loop that has taken so long probably takes longer than it takes to wake a worker.
     const CALL: Time = 180_000;
     const GROWTH: usize = 4;
+    /// About 2.5 µs: a shorter loop takes no less time on two workers.
+    const SHORT: Time = 7_500;
 
     pub(crate) fn start() -> Self {
         let started = clock::now();
-        Self { block: 1, started, is_fine: false, halved: 0, inner_since: 0, long_at: started + Self::CALL }
+        Self {
+            block: 1,
+            started,
+            is_fine: false,
+            halved: 0,
+            inner_since: 0,
+            long_at: started + Self::CALL,
+            lends_from: 0,
+            measured: (0, 0),
+        }
     }
 
-    /// Starts a loop of `length` items. Inside a fine block of an outer loop it probably takes less time than that
+    /// Starts a loop of `length` items that lately had this [rate](Self::rate). If it had fine blocks, it runs one item
+    /// before it lends any: so if items take long this time, thieves wait for one item.
+    pub(crate) fn start_again(rate: Time, length: usize) -> Self {
+        let ticks = |items: usize| rate.saturating_mul(items as Time) >> 10;
+        let new = Self::start();
+        let lends_from = if ticks(length) <= Self::SHORT { new.started + Self::SHORT } else { 0 };
+        Self { is_fine: ticks(1) <= Self::AIM, lends_from, ..new }
+    }
+
+    /// Starts a loop of `length` items inside a fine block of an outer loop. It probably takes less time than that
     /// block, so it reads the clock only after some of its items.
     pub(crate) fn start_within(outer: Outer, length: usize) -> Self {
         /// The first block is one part in eight, so thieves can get most of the items if these take long this time.
         const PART: usize = 8;
         const MOST: usize = 16;
-        match outer.looked {
-            0 => Self::start(),
-            started => {
-                let block = (length / PART).clamp(1, MOST);
-                let inner_since = outer.began.max(1);
-                Self { block, started, is_fine: true, halved: 0, inner_since, long_at: Time::MAX }
-            }
+        Self {
+            block: (length / PART).clamp(1, MOST),
+            started: outer.looked,
+            is_fine: true,
+            inner_since: outer.began.max(1),
+            long_at: Time::MAX,
+            halved: 0,
+            lends_from: 0,
+            measured: (0, 0),
         }
+    }
+
+    /// Returns how long 1024 items take, if a block has shown it.
+    pub(crate) fn rate(&self) -> Option<Time> {
+        let (items, took) = self.measured;
+        (took << 10).checked_div(items as Time)
     }
 
     /// Whether the loop has just become long.
@@ -65,10 +97,10 @@ impl Pace {
     }
 
     /// Whether the loop lends some of its rest now. Inside a fine block of an outer loop it leaves lending to that
-    /// loop, which has more items and answers soon.
+    /// loop, which has more items and answers soon. A short loop would only take longer.
     #[inline]
     pub(crate) fn lends(&self, is_asked: impl FnOnce() -> bool) -> bool {
-        !self.is_fine || !self.is_inner() && is_asked()
+        !self.is_fine || !self.is_inner() && self.started >= self.lends_from && is_asked()
     }
 
     /// The number of items that the loop keeps of its `rest` when it lends the others: half of them, or only its next
@@ -99,6 +131,9 @@ impl Pace {
         let took = now.saturating_sub(self.started);
         self.is_fine = took <= LONG;
         self.halved = 0;
+        if items >= self.measured.0 {
+            self.measured = (items, took);
+        }
         // A rest after halving has more than half a block; a smaller one says little about a whole block.
         if took < Self::AIM && items > self.block / 2 {
             let is_far = took < Self::AIM / (Self::GROWTH * Self::GROWTH) as Time;
@@ -150,6 +185,33 @@ mod tests {
         assert!(!late.lends(|| true));
         late.adjust(12, 88);
         assert!(late.lends(|| true));
-        assert!(Pace::start_within(Outer::default(), 100).lends(|| false), "nobody knows yet how long its items take");
+    }
+
+    #[test]
+    fn a_loop_lends_only_to_those_who_ask_if_its_items_were_fine_lately_and_nothing_while_it_is_probably_short() {
+        let now = clock::now();
+        let lends = |rate: Time, length, is_asked: bool| Pace::start_again(rate << 10, length).lends(|| is_asked);
+        assert!(lends(Pace::AIM + 1, 2, false), "its items were long");
+        assert!(lends(Pace::AIM, 2, true) && !lends(Pace::AIM, 2, false));
+        let mut short = Pace::start_again(1 << 10, Pace::SHORT as usize);
+        assert!(!short.lends(|| true));
+        short.lends_from = now;
+        assert!(short.lends(|| true), "it has taken longer");
+        short.lends_from = Time::MAX;
+        short.is_fine = false;
+        assert!(short.lends(|| false), "its first item was long");
+    }
+
+    #[test]
+    fn the_rate_is_that_of_the_largest_block() {
+        let mut pace = Pace::start();
+        assert_eq!(pace.rate(), None);
+        for (items, took) in [(1, 100), (16, 160), (4, 400)] {
+            pace.started = clock::now() - took;
+            pace.block = items;
+            pace.adjust(items, 1000);
+        }
+        let rate = pace.rate().expect("there were blocks");
+        assert!((10 << 10..).contains(&rate) && pace.measured.0 == 16, "{rate}");
     }
 }

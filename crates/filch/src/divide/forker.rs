@@ -30,6 +30,13 @@ pub trait Forker: sealed::Sealed + Sized {
     #[doc(hidden)]
     fn place(&self) -> Place;
 
+    /// The rate that the loop of this code had when it last ran here, if it is known.
+    #[doc(hidden)]
+    fn rate(&self, code: usize) -> Option<u64>;
+
+    #[doc(hidden)]
+    fn set_rate(&self, code: usize, rate: u64);
+
     /// Tells loops that start on this worker about the block around them.
     #[doc(hidden)]
     fn tell(&self, outer: Option<Outer>);
@@ -171,6 +178,16 @@ impl<P: Pool> Forker for Worker<'_, P> {
     }
 
     #[inline]
+    fn rate(&self, code: usize) -> Option<u64> {
+        self.seen().home().rates.get(code)
+    }
+
+    #[inline]
+    fn set_rate(&self, code: usize, rate: u64) {
+        self.seen().home().rates.set(code, rate);
+    }
+
+    #[inline]
     fn tell(&self, outer: Option<Outer>) {
         self.seen().home().outer.set(outer.unwrap_or_default());
     }
@@ -247,6 +264,16 @@ impl Forker for Closures {
     #[inline]
     fn place(&self) -> Place {
         Place::of(&current_home().expect(ON_A_WORKER))
+    }
+
+    #[inline]
+    fn rate(&self, code: usize) -> Option<u64> {
+        current_home().expect(ON_A_WORKER).rates.get(code)
+    }
+
+    #[inline]
+    fn set_rate(&self, code: usize, rate: u64) {
+        current_home().expect(ON_A_WORKER).rates.set(code, rate);
     }
 
     #[inline]

@@ -13,6 +13,7 @@ use super::divisible::{Divisible, cut};
 use super::forker::{Forker, Lent, Place, Work};
 #[cfg(feature = "scale")]
 use super::pieces::Pieces;
+use crate::protocol::sharer::Time;
 
 /// The operations of a loop.
 struct Loop<'l, Z, F, R> {
@@ -25,9 +26,16 @@ struct Loop<'l, Z, F, R> {
     pads: usize,
     /// The number of times a loop halves its rest before it runs a block.
     halvings: u32,
+    /// The [rate](Pace::rate) of the same loop when it ran last, if it is known.
+    rate: Option<Time>,
 }
 
 impl<Z, F, R> Loop<'_, Z, F, R> {
+    /// Starts on `length` items.
+    fn start(&self, length: usize) -> Pace {
+        self.rate.map_or_else(Pace::start, |rate| Pace::start_again(rate, length))
+    }
+
     /// Runs the first block of `rest`. Not inlined, so that the compiler has all registers for the items.
     #[inline(never)]
     fn run_block<K, D, T>(&self, forker: &mut K, rest: D, sum: T, pace: &mut Pace) -> (T, D)
@@ -76,7 +84,8 @@ where
             let at = pace.keeps(rest.length(), plan.halvings);
             let (left, right) = cut(rest, at);
             let (below, lent) = forker.lend(|forker| divide(forker, left, sum, plan, pace), right, &|forker, right| {
-                divide(forker, right, (plan.zero)(), plan, &mut Pace::start())
+                let mut pace = plan.start(right.length());
+                divide(forker, right, (plan.zero)(), plan, &mut pace)
             });
             match lent {
                 Lent::Done(above) => return (plan.reduce)(below, above),
@@ -142,7 +151,7 @@ where
     let pads = if kept_back <= MOST { kept_back } else { 0 };
     // Enough to make a half for each worker. With pads the loop only halves its rest.
     let halvings = if pads > 0 { u32::MAX } else { workers.ilog2() + 1 };
-    let plan = Loop { zero, fold, reduce, pads, halvings };
+    let plan = Loop { zero, fold, reduce, pads, halvings, rate: None };
     if D::IS_DRAWN {
         feed(forker, source, zero(), &plan)
     } else if workers == 1 {
@@ -153,8 +162,17 @@ where
         // Nobody ever wants work.
         forker.within(|forker| fold(forker, zero(), source))
     } else {
-        let mut pace = Pace::start_within(outer, source.length());
-        divide(forker, source, zero(), &plan, &mut pace)
+        let code = Loop::<'_, Z, F, R>::run_block::<K, D, T> as *const () as usize;
+        // Within a block of another loop, that block tells more.
+        let is_outermost = outer.looked == 0;
+        let plan = Loop { rate: if is_outermost { forker.rate(code) } else { None }, ..plan };
+        let mut pace =
+            if is_outermost { plan.start(source.length()) } else { Pace::start_within(outer, source.length()) };
+        let sum = forker.within(|forker| divide(forker, source, zero(), &plan, &mut pace));
+        if is_outermost && let Some(rate) = pace.rate() {
+            forker.set_rate(code, rate);
+        }
+        sum
     }
 }
 

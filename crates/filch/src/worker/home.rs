@@ -65,6 +65,8 @@ pub(crate) struct Home {
     /// What loops that start on this worker know of the block around them. After a panic this is stale, which costs a
     /// loop a look at the clock.
     pub(crate) outer: Cell<Outer>,
+    /// How long the items of some loops that began here took lately.
+    pub(crate) rates: Rates,
     /// When the worker's last guest came, in nanoseconds of its [idle time](Counters); later by the time that it took
     /// to wake others.
     pub(crate) came: Cell<u64>,
@@ -97,6 +99,7 @@ impl Home {
                 owed: Cell::default(),
                 is_interrupted: Cell::new(false),
                 outer: Cell::default(),
+                rates: Rates::default(),
                 came: Cell::new(0),
                 woke: Cell::new(0),
                 waking_since: Cell::new(0),
@@ -276,6 +279,26 @@ pub struct Outer {
     pub(crate) began: Time,
     /// When a loop on this worker last looked at the clock; 0 outside of all fine blocks of several items.
     pub(crate) looked: Time,
+}
+
+/// The [rates](crate::divide::block_size::Pace::rate) of some loops, each at a place that the address of its code
+/// chooses.
+#[derive(Default)]
+pub(crate) struct Rates([Cell<(usize, Time)>; 8]);
+
+impl Rates {
+    fn of(&self, code: usize) -> &Cell<(usize, Time)> {
+        &self.0[(code >> 6) % self.0.len()]
+    }
+
+    pub(crate) fn get(&self, code: usize) -> Option<Time> {
+        let (known, rate) = self.of(code).get();
+        (known == code).then_some(rate)
+    }
+
+    pub(crate) fn set(&self, code: usize, rate: Time) {
+        self.of(code).set((code, rate));
+    }
 }
 
 impl<'w> Own<'w, Home> {
