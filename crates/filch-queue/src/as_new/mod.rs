@@ -4,7 +4,7 @@
 //! a thief's request, or may have miscounted. Draining it does not show this, since no task is missing. So a test or a
 //! checker's scenario ends with a [`Trial`]. It fills and empties the queue in rounds: by the owner alone, by each
 //! thief alone, by all thieves, and by a thief whose request meets an owner that takes everything back. Each round must
-//! end as [`Promises`](crate::Promises) says, and as on a new queue with the same parameters.
+//! end as [`Promises`] says, and as on a new queue with the same parameters.
 //!
 //! Invariant: a trial has one thread, so no thread interferes, and all promises for that case must hold. The trial
 //! allows a used queue these differences from a new one:
