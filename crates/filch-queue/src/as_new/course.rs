@@ -8,7 +8,7 @@ use core::num::NonZeroUsize;
 use super::Side;
 use super::round::{Ending, Kind, Round};
 use crate::model::{Disagreement, Model};
-use crate::{Capacity, Full, Order, Owner, Progress, Promises, Steal, StealOrder, Stealable, Task, Thief};
+use crate::{Capacity, Full, Order, Owner, Progress, Promises, Steal, StealOrder, Stealable, Task};
 
 /// The number of failed attempts, each followed by a poll, after which a thief gives up. An owner that polls answers
 /// sooner.
@@ -63,22 +63,6 @@ impl Patience {
             Steal::Empty => self.looks = self.looks.saturating_sub(1),
             // Trying again is useless.
             Steal::Retry | Steal::Aborted => self.looks = 0,
-        }
-    }
-}
-
-impl Side<'_> {
-    fn thief(&self) -> &dyn Thief<Task> {
-        match self {
-            Self::One(thief) => *thief,
-            Self::Several(thief) => *thief,
-        }
-    }
-
-    fn thief_mut(&mut self) -> &mut dyn Thief<Task> {
-        match self {
-            Self::One(thief) => *thief,
-            Self::Several(thief) => *thief,
         }
     }
 }
@@ -310,7 +294,7 @@ impl<'c, 'q> Course<'c, 'q> {
 
     /// Checks that the thieves' hints miss no tasks.
     fn look(&self) {
-        let told = |side: &Side<'_>| side.thief().has_work_hint();
+        let told = |side: &Side<'_>| side.has_work_hint();
         let is_told = match self.promises.steals {
             // A thief need not see a task that is set aside for another.
             StealOrder::Unordered => self.thieves.is_empty() || self.thieves.iter().any(told),
@@ -337,13 +321,7 @@ impl<'c, 'q> Course<'c, 'q> {
             self.owner.poll();
         }
         let mut bag = Vec::new();
-        let answer = match (&mut self.thieves[thief], most) {
-            (Side::Several(thief), Some(most)) => thief.steal_many(most, &mut bag),
-            (side, _) => side.thief_mut().steal().map(|task| {
-                bag.push(task);
-                1
-            }),
-        };
+        let answer = self.thieves[thief].attempt(most, &mut bag);
         let (round, count) = (self.round, bag.len());
         assert_eq!(answer.task().unwrap_or(0), count, "{round}: the answer differs from the bag");
         assert!(most.is_none_or(|most| count <= most), "{round}: {count} tasks are more than {most:?}");
@@ -375,7 +353,7 @@ impl<'c, 'q> Course<'c, 'q> {
     }
 
     fn quiesce(&mut self, thief: usize) {
-        while let Some(task) = self.thieves[thief].thief_mut().quiesce() {
+        while let Some(task) = self.thieves[thief].thief().quiesce() {
             self.take(thief, task);
         }
     }
@@ -408,7 +386,7 @@ impl<'c, 'q> Course<'c, 'q> {
         let round = self.round;
         assert!(self.model.is_empty(), "{round}: {} tasks are lost", self.model.len());
         assert_eq!(self.owner.len_hint(), 0, "{round}: the length of an empty queue");
-        let told = self.thieves.iter().position(|side| side.thief().has_work_hint());
+        let told = self.thieves.iter().position(Side::has_work_hint);
         assert!(told.is_none(), "{round}: thief {told:?} is told of work, but there is none");
     }
 

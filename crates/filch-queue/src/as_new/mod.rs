@@ -30,7 +30,7 @@ use filch_memory::Memory;
 
 use self::course::{BRIM, Course};
 use self::round::Ending;
-use crate::{Capacity, Owner, Promises, Queue, StealMany, Task, Thief};
+use crate::{Capacity, Owner, Promises, Queue, Steal, StealMany, Task, Thief};
 
 /// The trial of a queue that has been used.
 ///
@@ -54,13 +54,58 @@ pub struct Trial {
     new: Box<dyn Fn(usize) -> Endings + Send + Sync>,
 }
 
-/// A thief's side; a mutable reference to any thief [is](From) one that takes one task at a time.
+/// A thief in a trial. A mutable reference to any thief [is](From) one that takes one task at a time.
+///
+/// ```
+/// use core::num::NonZeroUsize;
+/// use filch_memory::Native;
+/// use filch_queue::as_new::{Side, Trial};
+/// use filch_queue::{Locked, Owner, Queue, Steal, Task};
+///
+/// let (mut owner, mut thieves) = <Locked as Queue>::make(8, 1, &());
+/// let task = Task::from_id(NonZeroUsize::MIN);
+/// owner.push(task)?;
+/// let (mut side, mut bag) = (Side::Several(&mut thieves[0]), Vec::new());
+/// assert_eq!(side.attempt(Some(4), &mut bag), Steal::Task(1));
+/// assert_eq!((bag, side.thief().quiesce()), (vec![task], None));
+/// Trial::of_many::<Locked, Native>(8, &()).passes(&mut owner, [side]);
+/// # Ok::<_, filch_queue::Full<Task>>(())
+/// ```
 #[expect(missing_debug_implementations, reason = "queues need not have it")]
 pub enum Side<'q> {
     /// Takes one at a time.
     One(&'q mut dyn Thief<Task>),
     /// Can take several at once: there are rounds in which it does.
     Several(&'q mut dyn StealMany<Task>),
+}
+
+impl Side<'_> {
+    /// Makes one attempt at up to `most` tasks if the thief can take several, otherwise at one, and puts them into the
+    /// bag.
+    pub fn attempt(&mut self, most: Option<usize>, bag: &mut Vec<Task>) -> Steal<usize> {
+        match (self, most) {
+            (Self::Several(thief), Some(most)) => thief.steal_many(most, bag),
+            (side, _) => side.thief().steal().map(|task| {
+                bag.push(task);
+                1
+            }),
+        }
+    }
+
+    /// Returns the thief.
+    pub fn thief(&mut self) -> &mut dyn Thief<Task> {
+        match self {
+            Self::One(thief) => *thief,
+            Self::Several(thief) => *thief,
+        }
+    }
+
+    fn has_work_hint(&self) -> bool {
+        match self {
+            Self::One(thief) => thief.has_work_hint(),
+            Self::Several(thief) => thief.has_work_hint(),
+        }
+    }
 }
 
 impl<'q, T: Thief<Task>> From<&'q mut T> for Side<'q> {
@@ -127,7 +172,7 @@ impl Trial {
     ) {
         let thieves = thieves.into_iter().map(Into::into).collect();
         let found = Course::new(Some(&new.0), self.promises, self.capacity, owner, thieves).run();
-        assert_eq!(new.0.len(), found.len(), "the queues have different numbers of thieves");
+        assert_eq!(new.0.len(), found.len(), "the queues have different thieves");
         // Unless the queue was filled completely, blocks may begin anywhere.
         let is_comparable = self.capacity <= BRIM || self.promises.capacity != Capacity::Array;
         for (expected, found) in new.0.iter().zip(&found).filter(|_| is_comparable) {

@@ -20,7 +20,8 @@ pub(crate) struct Pace {
     inner_since: Time,
     /// When the loop has taken so long that a worker that naps should help.
     long_at: Time,
-    /// When a loop begins to lend whose blocks are fine, and which was short lately.
+    /// While its blocks are fine, the loop lends nothing before this time. It is in the future if the loop was short
+    /// lately.
     lends_from: Time,
     /// The items of the largest block so far, and the time that they took.
     measured: (usize, Time),
@@ -34,9 +35,14 @@ impl Pace {
     const GROWTH: usize = 4;
     /// About 2.5 µs: a shorter loop takes no less time on two workers.
     const SHORT: Time = 7_500;
+    /// The number of items that a rate is about.
+    const UNIT: Time = 1024;
 
     pub(crate) fn start() -> Self {
-        let started = clock::now();
+        Self::start_at(clock::now())
+    }
+
+    fn start_at(started: Time) -> Self {
         Self {
             block: 1,
             started,
@@ -49,10 +55,10 @@ impl Pace {
         }
     }
 
-    /// Starts a loop of `length` items that lately had this [rate](Self::rate). If it had fine blocks, it runs one item
-    /// before it lends any: so if items take long this time, thieves wait for one item.
+    /// Starts a loop of `length` items that lately had this [rate](Self::rate). If its items were fine, it runs one
+    /// before it lends any: so if they take long this time, thieves wait for one item.
     pub(crate) fn start_again(rate: Time, length: usize) -> Self {
-        let ticks = |items: usize| rate.saturating_mul(items as Time) >> 10;
+        let ticks = |items: usize| rate.saturating_mul(items as Time) / Self::UNIT;
         let new = Self::start();
         let lends_from = if ticks(length) <= Self::SHORT { new.started + Self::SHORT } else { 0 };
         Self { is_fine: ticks(1) <= Self::AIM, lends_from, ..new }
@@ -66,20 +72,17 @@ impl Pace {
         const MOST: usize = 16;
         Self {
             block: (length / PART).clamp(1, MOST),
-            started: outer.looked,
             is_fine: true,
             inner_since: outer.began.max(1),
             long_at: Time::MAX,
-            halved: 0,
-            lends_from: 0,
-            measured: (0, 0),
+            ..Self::start_at(outer.looked)
         }
     }
 
-    /// Returns how long 1024 items take, if a block has shown it.
+    /// Returns the ticks that [`UNIT`](Self::UNIT) items take, if a block has shown it.
     pub(crate) fn rate(&self) -> Option<Time> {
         let (items, took) = self.measured;
-        (took << 10).checked_div(items as Time)
+        (took * Self::UNIT).checked_div(items as Time)
     }
 
     /// Whether the loop has just become long.
@@ -97,7 +100,7 @@ impl Pace {
     }
 
     /// Whether the loop lends some of its rest now. Inside a fine block of an outer loop it leaves lending to that
-    /// loop, which has more items and answers soon. A short loop would only take longer.
+    /// loop, which has more items and answers soon. While it is probably short, it lends nothing.
     #[inline]
     pub(crate) fn lends(&self, is_asked: impl FnOnce() -> bool) -> bool {
         !self.is_fine || !self.is_inner() && self.started >= self.lends_from && is_asked()
@@ -185,15 +188,17 @@ mod tests {
         assert!(!late.lends(|| true));
         late.adjust(12, 88);
         assert!(late.lends(|| true));
+        assert!(Pace::start().lends(|| false), "nobody knows yet how long its items take");
     }
 
     #[test]
     fn a_loop_lends_only_to_those_who_ask_if_its_items_were_fine_lately_and_nothing_while_it_is_probably_short() {
         let now = clock::now();
-        let lends = |rate: Time, length, is_asked: bool| Pace::start_again(rate << 10, length).lends(|| is_asked);
+        let lends =
+            |rate: Time, length, is_asked: bool| Pace::start_again(rate * Pace::UNIT, length).lends(|| is_asked);
         assert!(lends(Pace::AIM + 1, 2, false), "its items were long");
         assert!(lends(Pace::AIM, 2, true) && !lends(Pace::AIM, 2, false));
-        let mut short = Pace::start_again(1 << 10, Pace::SHORT as usize);
+        let mut short = Pace::start_again(Pace::UNIT, Pace::SHORT as usize);
         assert!(!short.lends(|| true));
         short.lends_from = now;
         assert!(short.lends(|| true), "it has taken longer");
@@ -212,6 +217,6 @@ mod tests {
             pace.adjust(items, 1000);
         }
         let rate = pace.rate().expect("there were blocks");
-        assert!((10 << 10..).contains(&rate) && pace.measured.0 == 16, "{rate}");
+        assert!((10 * Pace::UNIT..).contains(&rate) && pace.measured.0 == 16, "{rate}");
     }
 }

@@ -6,9 +6,9 @@
 //! while there are fewer shared tasks than workers that look for work. So there is no grain to tune. (Tzannes, Caragea,
 //! Barua, Vishkin, *Lazy Binary-Splitting*, PPoPP 2010; there an empty deque triggers the split.)
 //!
-//! A worker keeps in mind how long the items of its last few loops took. A loop whose items were fine lends only to
-//! those who ask, after one item; and if all of them would take less than some 2.5 µs, nothing, since they would take
-//! no less time on two workers. If the guess is wrong, thieves wait for one item.
+//! A worker remembers how long the items of its last few loops took. If the items of a loop were fine, the loop runs
+//! one of them, and then lends only to those who ask. If all of them would take less than some 2.5 µs, the loop lends
+//! nothing, since two workers would need no less time. If the guess is wrong, thieves wait for one item.
 //!
 //! A short loop would spend more on its first halves and on reading the clock than on its items. So a loop nested in a
 //! block of several items, in an outer loop whose last block was short, begins with a block of some of its items and

@@ -163,11 +163,11 @@ where
         forker.within(|forker| fold(forker, zero(), source))
     } else {
         let code = Loop::<'_, Z, F, R>::run_block::<K, D, T> as *const () as usize;
-        // Within a block of another loop, that block tells more.
+        // Within a block of another loop, that block tells more than a rate.
         let is_outermost = outer.looked == 0;
         let plan = Loop { rate: if is_outermost { forker.rate(code) } else { None }, ..plan };
-        let mut pace =
-            if is_outermost { plan.start(source.length()) } else { Pace::start_within(outer, source.length()) };
+        let length = source.length();
+        let mut pace = if is_outermost { plan.start(length) } else { Pace::start_within(outer, length) };
         let sum = forker.within(|forker| divide(forker, source, zero(), &plan, &mut pace));
         if is_outermost && let Some(rate) = pace.rate() {
             forker.set_rate(code, rate);

@@ -32,7 +32,7 @@ fn hint_of<M: Checker>(client: &Client, made: Made) -> Program {
     let look = {
         let seen = Arc::clone(&seen);
         move || {
-            let hint = looker.thief().has_work_hint();
+            let hint = looker.side().thief().has_work_hint();
             M::note(|| format!("there is {}", if hint { "work" } else { "no work" }));
             *lock(&seen) = Some(hint);
             *lock(&others) = Some(looker);
@@ -55,7 +55,7 @@ fn hint_of<M: Checker>(client: &Client, made: Made) -> Program {
         let (taken, steals) = (Arc::clone(&taken), client.thieves.iter().sum());
         move || {
             for _ in 0..steals {
-                *lock(&taken) += usize::from(thief.thief().steal().is_task());
+                *lock(&taken) += usize::from(thief.side().thief().steal().is_task());
             }
             *lock(&yours) = Some(thief);
         }
@@ -77,7 +77,7 @@ fn hint_of<M: Checker>(client: &Client, made: Made) -> Program {
                 if !withdraws {
                     owner.poll();
                 }
-                taken += std::iter::from_fn(|| thieves[0].thief().quiesce()).count();
+                taken += std::iter::from_fn(|| thieves[0].side().thief().quiesce()).count();
                 taken += std::iter::from_fn(|| owner.pop()).count();
                 owner.poll();
             }

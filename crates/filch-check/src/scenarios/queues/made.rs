@@ -5,17 +5,12 @@ use std::fmt::Write;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use filch_queue::as_new::{Side, Trial};
-use filch_queue::{Owner, Promises, Queue, Steal, StealMany, Task, Thief};
+use filch_queue::{Owner, Promises, Queue, StealMany, Task, Thief};
 
 use crate::scenario::Checker;
 
-/// A thief, with what it does in an attempt.
+/// A thief of any type.
 pub(super) trait Taker: Send {
-    /// Asks for up to `most` tasks, and puts them into the bag.
-    fn attempt(&mut self, most: usize, bag: &mut Vec<Task>) -> Steal<usize>;
-
-    fn thief(&mut self) -> &mut dyn Thief<Task>;
-
     fn side(&mut self) -> Side<'_>;
 }
 
@@ -80,38 +75,17 @@ impl Write for Letters<'_> {
     }
 }
 
-/// Takes one task in an attempt.
 struct One<T>(T);
 
 impl<T: Thief<Task> + Send> Taker for One<T> {
-    fn attempt(&mut self, _: usize, bag: &mut Vec<Task>) -> Steal<usize> {
-        self.0.steal().map(|task| {
-            bag.push(task);
-            1
-        })
-    }
-
-    fn thief(&mut self) -> &mut dyn Thief<Task> {
-        &mut self.0
-    }
-
     fn side(&mut self) -> Side<'_> {
         Side::One(&mut self.0)
     }
 }
 
-/// Can take several tasks in an attempt.
 struct Several<T>(T);
 
 impl<T: StealMany<Task> + Send> Taker for Several<T> {
-    fn attempt(&mut self, most: usize, bag: &mut Vec<Task>) -> Steal<usize> {
-        self.0.steal_many(most, bag)
-    }
-
-    fn thief(&mut self) -> &mut dyn Thief<Task> {
-        &mut self.0
-    }
-
     fn side(&mut self) -> Side<'_> {
         Side::Several(&mut self.0)
     }

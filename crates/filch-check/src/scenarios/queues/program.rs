@@ -44,7 +44,7 @@ pub fn program_of_many<M: Checker, Q: Queue<M, Thief: StealMany<Task>>>(
 }
 
 fn program_with<M: Checker>(client: &Client, made: Made) -> Program {
-    let Made { mut owner, thieves, promises, withdraws: does_withdraw, trial, kind } = made;
+    let Made { mut owner, thieves, promises, withdraws: may_withdraw, trial, kind } = made;
     let delivery = promises.delivery;
     let (capacity, leaves_new, lies_before) = (client.capacity, client.leaves_new, client.before);
     let withdraws = client.withdraws;
@@ -124,7 +124,7 @@ fn program_with<M: Checker>(client: &Client, made: Made) -> Program {
                     M::note(|| "steal".into());
                     turns.take();
                     let (mut bag, from) = (Vec::new(), lock(&taken).begin());
-                    let stolen = mine.attempt(most, &mut bag);
+                    let stolen = mine.side().attempt(Some(most), &mut bag);
                     M::note(|| match stolen {
                         Steal::Task(_) => {
                             bag.iter().map(|task| format!("stole {}", task.id())).collect::<Vec<_>>().join(", ")
@@ -143,7 +143,7 @@ fn program_with<M: Checker>(client: &Client, made: Made) -> Program {
                 if withdraws {
                     M::note(|| "withdraw".into());
                     let from = lock(&taken).begin();
-                    let rest = mine.thief().quiesce();
+                    let rest = mine.side().thief().quiesce();
                     rest.into_iter().for_each(|task| loot(task, (index, from), &taken, &contents, delivery));
                 }
                 *lock(&thief) = Some(mine);
@@ -157,12 +157,12 @@ fn program_with<M: Checker>(client: &Client, made: Made) -> Program {
         let mut owner = lock(&owner).take().expect("the owner has ended");
         let last = lock(&taken).begin();
         loop {
-            if !does_withdraw {
+            if !may_withdraw {
                 owner.poll();
             }
             let before = lock(&taken).all().count();
             for (index, thief) in thieves.iter_mut().enumerate() {
-                if let Some(task) = thief.thief().quiesce() {
+                if let Some(task) = thief.side().thief().quiesce() {
                     loot(task, (index, last), &taken, &contents, delivery);
                 }
             }
